@@ -1,0 +1,1 @@
+"""cafe: a small autograd engine on NumPy with candle's semantics."""

@@ -1,0 +1,235 @@
+"""Arithmetic on shapes: pure functions on tuples of ints (floor 0).
+
+Friendly arguments (an int, a list, a negative dim, a hole) are parsed here, once, into one strict form: a tuple of ints,
+dims counted from the front. Everything below the facade takes the strict form only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar, TypeAlias
+
+from numpy import may_share_memory as _may_share_memory
+
+from cafe.dtype import Array
+from cafe.errors import (
+    BroadcastIncompatibleShapes,
+    DimOutOfRange,
+    DuplicateDimIndex,
+    Error,
+    NarrowInvalidArgs,
+    ShapeMismatchBinaryOp,
+    ShapeMismatchCat,
+    UnexpectedNumberOfDims,
+    bail,
+    show,
+)
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class D:
+    """A dim counted from the end, candle's `D::Minus1`, `D::Minus2`, `D::Minus(n)`. Plain negative ints do as well.
+
+    >>> D.Minus1.resolve(3), D.Minus(3).resolve(3)
+    (2, 0)
+    """
+
+    __slots__ = ("back",)
+    Minus1: ClassVar[D]
+    Minus2: ClassVar[D]
+
+    def __init__(self, back: int) -> None:
+        if back < 1:
+            bail(f"D.Minus counts from 1, got {back}")
+        self.back = back
+
+    @staticmethod
+    def Minus(n: int) -> D:
+        """The n-th dim from the end."""
+        return D(n)
+
+    def resolve(self, rank: int) -> int:
+        """The dim counted from the front."""
+        return rank - self.back
+
+    def __index__(self) -> int:
+        return -self.back
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, D) and other.back == self.back
+
+    def __hash__(self) -> int:
+        return hash((D, self.back))
+
+    def __repr__(self) -> str:
+        return f"Minus{self.back}" if self.back < 3 else f"Minus({self.back})"
+
+
+D.Minus1, D.Minus2 = D(1), D(2)
+
+Dim: TypeAlias = "int | D"
+Dims: TypeAlias = "Dim | Sequence[Dim]"
+ShapeLike: TypeAlias = "int | Sequence[int]"
+
+
+def parse_shape(shape: ShapeLike) -> Shape:
+    """A tuple of sizes from an int, a tuple or a list.
+
+    Raises: Error on a negative size, TypeError on what is no int.
+    """
+    out = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))  # type: ignore[arg-type]
+    if out and min(out) < 0:
+        raise Error(f"a shape has sizes of at least 0, got {show(out)}")
+    return out
+
+
+def parse_hole(shape: Any, count: int) -> Shape:
+    """A shape in which one `-1`, `None` or `()` is worked out from the count of elements.
+
+    Raises: Error with candle's texts where the hole cannot be filled.
+    """
+    items = (shape,) if hasattr(shape, "__index__") or shape is None else tuple(shape)
+    holes = [i for i, n in enumerate(items) if n is None or n == () or n == -1]
+    if not holes:
+        return parse_shape(items)
+    if len(holes) > 1:
+        raise Error(f"a shape has at most one hole, got {len(holes)} in {items}")
+    known = parse_shape(tuple(n for i, n in enumerate(items) if i != holes[0]))
+    rust = "(" + ", ".join("()" if i in holes else str(n) for i, n in enumerate(items)) + ("," if len(items) == 1 else "") + ")"
+    size = prod(known)
+    if size == 0:
+        bail(f"cannot reshape tensor of {count} elements to {rust}")
+    if count % size:
+        bail(f"cannot reshape tensor with {count} elements to {rust}")
+    return (*known[: holes[0]], count // size, *known[holes[0] :])
+
+
+def resolve_dim(shape: Shape, dim: Dim, op: str) -> int:
+    """A dim counted from the front.
+
+    Raises: DimOutOfRange, showing the dim as it was given.
+    """
+    rank = len(shape)
+    given = operator.index(dim)
+    found = given + rank if given < 0 else given
+    if not 0 <= found < rank:
+        raise DimOutOfRange(shape, given, op)
+    return found
+
+
+def resolve_new_dim(shape: Shape, dim: Dim, op: str) -> int:
+    """A place where a dim can be put in: 0 to rank, `D.Minus1` after the last.
+
+    Raises: DimOutOfRange.
+    """
+    rank = len(shape)
+    given = operator.index(dim)
+    found = given + rank + 1 if given < 0 else given
+    if not 0 <= found <= rank:
+        raise DimOutOfRange(shape, given, op)
+    return found
+
+
+def resolve_dims(shape: Shape, dims: Dims, op: str) -> Shape:
+    """Several dims counted from the front, in the order given.
+
+    Raises: DimOutOfRange, DuplicateDimIndex.
+    """
+    given = (dims,) if hasattr(dims, "__index__") else tuple(dims)  # type: ignore[arg-type]
+    found = tuple(resolve_dim(shape, d, op) for d in given)  # type: ignore[arg-type]
+    if len(set(found)) != len(found):
+        raise DuplicateDimIndex(shape, found, op)
+    return found
+
+
+def reduced(shape: Shape, dims: Shape, keepdim: bool) -> Shape:
+    """The shape after a reduction over dims."""
+    if keepdim:
+        return tuple(1 if i in dims else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in dims)
+
+
+def check_rank(shape: Shape, rank: int) -> None:
+    """Raises UnexpectedNumberOfDims unless the shape has this rank."""
+    if len(shape) != rank:
+        raise UnexpectedNumberOfDims(rank, len(shape), shape)
+
+
+def broadcast(op: str, lhs: Shape, rhs: Shape) -> Shape:
+    """The shape that both broadcast to.
+
+    Raises: ShapeMismatchBinaryOp.
+    """
+    if lhs == rhs:
+        return lhs
+    rank = max(len(lhs), len(rhs))
+    a, b = (1,) * (rank - len(lhs)) + lhs, (1,) * (rank - len(rhs)) + rhs
+    if any(m != n and m != 1 and n != 1 for m, n in zip(a, b)):
+        raise ShapeMismatchBinaryOp(op, lhs, rhs)
+    return tuple(n if m == 1 else m for m, n in zip(a, b))
+
+
+def check_broadcast_to(src: Shape, dst: Shape) -> None:
+    """Raises BroadcastIncompatibleShapes unless src broadcasts to just dst."""
+    tail = dst[len(dst) - len(src) :] if len(src) <= len(dst) else ()
+    if len(src) > len(dst) or any(m != n and m != 1 for m, n in zip(src, tail)):
+        raise BroadcastIncompatibleShapes(src, dst)
+
+
+def check_narrow(shape: Shape, dim: int, start: int, length: int) -> None:
+    """Raises NarrowInvalidArgs unless start .. start + length lies in the dim."""
+    size = shape[dim]
+    if start < 0 or start > size:
+        raise NarrowInvalidArgs(shape, dim, start, length, "start > dim_len")
+    if length < 0 or start + length > size:
+        raise NarrowInvalidArgs(shape, dim, start, length, "start + len > dim_len")
+
+
+def check_cat(shapes: Sequence[Shape], dim: int) -> None:
+    """Raises UnexpectedNumberOfDims or ShapeMismatchCat unless the shapes agree off the dim."""
+    first = shapes[0]
+    for n, shape in enumerate(shapes[1:], start=2):
+        check_rank(shape, len(first))
+        for i, (a, b) in enumerate(zip(first, shape)):
+            if i != dim and a != b:
+                raise ShapeMismatchCat(i, first, n, shape)
+
+
+def check_matmul(lhs: Shape, rhs: Shape) -> None:
+    """Raises ShapeMismatchBinaryOp unless (…, m, k) and (…, k, n) have the same rank of at least 2 and the same batch."""
+    if len(lhs) != len(rhs) or len(lhs) < 2 or lhs[-1] != rhs[-2] or lhs[:-2] != rhs[:-2]:
+        error = ShapeMismatchBinaryOp("matmul", lhs, rhs)
+        if len(lhs) >= 2 and len(rhs) >= 2 and lhs[-1] == rhs[-2]:
+            error.help("`broadcast_matmul` broadcasts the batch dims")
+        raise error
+
+
+def contiguous_stride(shape: Shape) -> Shape:
+    """Strides, in elements, of a row-major tensor of this shape."""
+    out, step = [], 1
+    for n in reversed(shape):
+        out.append(step)
+        step *= n
+    return tuple(reversed(out))
+
+
+def chunk_sizes(size: int, parts: int) -> list[int]:
+    """Lengths of the parts as candle cuts them: the first `size % parts` are one longer; no part is empty.
+
+    >>> chunk_sizes(7, 3), chunk_sizes(2, 3)
+    ([3, 2, 2], [1, 1])
+    """
+    if size < parts:
+        return [1] * size
+    each, longer = divmod(size, parts)
+    return [each + 1] * longer + [each] * (parts - longer)
+
+
+def shares_memory(a: Array, b: Array) -> bool:
+    """Whether the two arrays' stretches of memory overlap (by their bounds: never a false no)."""
+    return bool(_may_share_memory(a, b))
+
+
