@@ -36,16 +36,16 @@ class DType(enum.Enum):
     F32 = ("f32", np.dtype(np.float32))
     F64 = ("f64", np.dtype(np.float64))
 
-    # enum needs the value to be hashable and unique; both parts are
     @property
     def numpy(self) -> np.dtype[Any]:
         """NumPy's dtype (BF16 is that of ml_dtypes)."""
-        return self.value[1]
+        found: np.dtype[Any] = self.value[1]
+        return found
 
     @property
     def size_in_bytes(self) -> int:
         """Bytes an element."""
-        return self.value[1].itemsize
+        return self.numpy.itemsize
 
     @property
     def is_float(self) -> bool:
@@ -59,7 +59,7 @@ class DType(enum.Enum):
 
     def as_str(self) -> str:
         """candle's lower-case name."""
-        return self.value[0]
+        return str(self.value[0])
 
     @staticmethod
     def from_str(text: str) -> DType:
@@ -76,7 +76,7 @@ class DType(enum.Enum):
         return self.name
 
     def __str__(self) -> str:
-        return self.value[0]
+        return str(self.value[0])
 
 
 _FLOATS = frozenset({DType.BF16, DType.F16, DType.F32, DType.F64})

@@ -30,10 +30,10 @@ def show(dims: Iterable[int]) -> str:
 class Error(Exception):
     """The base of all errors of cafe, and the class of a plain message.
 
-    >>> from cafe.errors import bail
+    >>> from cafe import errors
     >>> try:
-    ...     bail("takings cannot be negative, got -5")
-    ... except Error as error:
+    ...     errors.bail("takings cannot be negative, got -5")
+    ... except errors.Error as error:
     ...     print(error)
     takings cannot be negative, got -5
     """

@@ -1,7 +1,8 @@
 """Files that are written whole or not at all (floor 0).
 
-`with replacing("model.safetensors") as file:` gives a new file beside the old one. When the block ends, it is flushed to
-the disk and takes the old one's name in one step; when the block fails, it is removed and the old one stands as it was.
+`with replacing("model.safetensors") as file:` gives a new file beside the old one. When the block ends, it is flushed
+to the disk and takes the old one's name in one step; when the block fails, it is removed and the old one stands as it
+was.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PathLike: TypeAlias = "str | os.PathLike[str]"
 
 @contextlib.contextmanager
 def replacing(path: PathLike) -> Iterator[BinaryIO]:
-    """A file to write, which becomes `path` once the block has ended well; an older file's mode and links to it are kept.
+    """A file to write, which becomes `path` once the block has ended well; an older file's mode and links are kept.
 
     Raises: Io, with the path, for what the operating system refuses; a device or a directory is not replaced.
 

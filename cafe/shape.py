@@ -80,7 +80,7 @@ def parse_shape(shape: ShapeLike) -> Shape:
 
     Raises: Error on a negative size, TypeError on what is no int.
     """
-    out = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))  # type: ignore[arg-type]
+    out = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
     if out and min(out) < 0:
         raise Error(f"a shape has sizes of at least 0, got {show(out)}")
     return out
@@ -138,8 +138,8 @@ def resolve_dims(shape: Shape, dims: Dims, op: str) -> Shape:
 
     Raises: DimOutOfRange, DuplicateDimIndex.
     """
-    given = (dims,) if hasattr(dims, "__index__") else tuple(dims)  # type: ignore[arg-type]
-    found = tuple(resolve_dim(shape, d, op) for d in given)  # type: ignore[arg-type]
+    given = (dims,) if hasattr(dims, "__index__") else tuple(dims)
+    found = tuple(resolve_dim(shape, d, op) for d in given)
     if len(set(found)) != len(found):
         raise DuplicateDimIndex(shape, found, op)
     return found

@@ -240,9 +240,9 @@ def event(level: Level, message: str, /, **fields: Any) -> None:
 class ChromeTrace(Subscriber):
     """Collects spans and events and writes them as Chrome trace events: open the file at https://ui.perfetto.dev.
 
-    Each visit of a span is a complete event (`"ph": "X"`) with its thread, its start and duration in microseconds, and
-    its fields as `args`; an event is an instant (`"ph": "i"`). Fields are made plain at once, so a trace keeps no tensor
-    alive. After `limit` entries further ones are counted only, and `otherData.dropped` in the file says how many.
+    Each visit of a span is a complete event (`"ph": "X"`) with its thread, its start and duration in microseconds,
+    and its fields as `args`; an event is an instant (`"ph": "i"`). Fields are made plain at once, so a trace keeps no
+    tensor alive. After `limit` entries further ones are counted only, and `otherData.dropped` in the file says how many.
     """
 
     def __init__(self, path: PathLike, level: Level = Level.TRACE, limit: int = 1_000_000) -> None:
@@ -257,7 +257,8 @@ class ChromeTrace(Subscriber):
 
     def on_exit(self, span: Span, start: int, end: int) -> None:
         """Adds a complete event."""
-        self._add({"name": span.name, "cat": span.level.name, "ph": "X", "dur": (end - start) / 1e3}, start, span.fields)
+        entry = {"name": span.name, "cat": span.level.name, "ph": "X", "dur": (end - start) / 1e3}
+        self._add(entry, start, span.fields)
 
     def on_event(self, level: Level, message: str, fields: dict[str, Any]) -> None:
         """Adds an instant of this thread."""
@@ -295,7 +296,7 @@ class ChromeTrace(Subscriber):
 
 
 def _plain(value: Any) -> str | int | float | bool | None:
-    """What JSON can hold: a number, a bool, None or text. Infinities and NaN become text, since JSON has no word for them."""
+    """What JSON can hold: a number, a bool, None or text. Infinities and NaN become text: JSON has no word for them."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(value)
     if isinstance(value, bool | int | str) or value is None:

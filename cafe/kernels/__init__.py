@@ -1,0 +1,75 @@
+"""Arrays in, arrays out: every kernel by name, and `twins`, the same names in plain NumPy (floor 1).
+
+    from cafe import kernels
+    kernels.softmax(x, 1)          # in C where there is an extension
+    kernels.twins.softmax(x, 1)    # its twin
+"""
+
+from .base import twins
+from .binary import (
+    add,
+    affine,
+    clamp,
+    div,
+    eq,
+    full_like,
+    ge,
+    gt,
+    le,
+    lt,
+    maximum,
+    minimum,
+    mul,
+    ne,
+    pow,
+    sub,
+    where,
+)
+from .indexing import gather, index_add, index_select, scatter_add
+from .layout import broadcast_to, cast, cat, contiguous, copy, permute, reshape, slice, unslice
+from .matmul import linear, matmul
+from .optim import adam_step, sgd_step
+from .random import keep_mask, normal, permutation, uniform
+from .reduce import argmax, argmin, cumsum, max, min, sum
+from .softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
+from .unary import (
+    abs,
+    ceil,
+    cos,
+    elu,
+    erf,
+    exp,
+    floor,
+    gelu,
+    gelu_backward,
+    gelu_erf,
+    gelu_erf_backward,
+    log,
+    neg,
+    powf,
+    recip,
+    relu,
+    relu_backward,
+    round,
+    sigmoid,
+    sigmoid_backward,
+    sign,
+    silu,
+    silu_backward,
+    sin,
+    softplus,
+    sqr,
+    sqrt,
+    tanh,
+    tanh_backward,
+)
+
+__all__ = [
+    "abs", "adam_step", "add", "affine", "argmax", "argmin", "broadcast_to", "cast", "cat", "ceil", "clamp", "contiguous", "copy",
+    "cos", "cumsum", "div", "elu", "eq", "erf", "exp", "floor", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf",
+    "gelu_erf_backward", "gt", "index_add", "index_select", "keep_mask", "le", "linear", "log", "log_softmax", "log_softmax_backward",
+    "lt", "matmul", "max", "maximum", "min", "minimum", "mul", "ne", "neg", "normal", "permutation", "permute", "pow", "powf", "recip",
+    "relu", "relu_backward", "reshape", "round", "scatter_add", "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu",
+    "silu_backward", "sin", "slice", "softmax", "softmax_backward", "softplus", "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward",
+    "twins", "uniform", "unslice", "where",
+]  # fmt: skip

@@ -1,0 +1,195 @@
+"""Elementwise functions of two arrays and of an array and numbers; all broadcast (floor 1).
+
+Both operands have one dtype; comparisons give U8. Integers wrap, as everywhere in NumPy; their division truncates and refuses 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cafe.dtype import Array
+from cafe.errors import Error
+
+from .base import primitive
+
+
+def add(a: Array, b: Array) -> Array:
+    """a + b."""
+    return add_ref(a, b)
+
+
+@primitive
+def add_ref(a: Array, b: Array) -> Array:
+    return np.add(a, b)
+
+
+def sub(a: Array, b: Array) -> Array:
+    """a − b."""
+    return sub_ref(a, b)
+
+
+@primitive
+def sub_ref(a: Array, b: Array) -> Array:
+    return np.subtract(a, b)
+
+
+def mul(a: Array, b: Array) -> Array:
+    """a · b."""
+    return mul_ref(a, b)
+
+
+@primitive
+def mul_ref(a: Array, b: Array) -> Array:
+    return np.multiply(a, b)
+
+
+def div(a: Array, b: Array) -> Array:
+    """a / b; integers truncate toward zero.
+
+    Raises: Error on an integer division by zero.
+    """
+    return div_ref(a, b)
+
+
+@primitive
+def div_ref(a: Array, b: Array) -> Array:
+    if a.dtype.kind == "f":
+        return np.divide(a, b)
+    if not np.all(b):
+        raise Error("integer division by zero in div")
+    quotient = np.floor_divide(a, b)
+    inexact = quotient * b != a
+    y: Array = quotient + (inexact & ((a < 0) != (b < 0))).astype(a.dtype)
+    return y
+
+
+def maximum(a: Array, b: Array) -> Array:
+    """The larger of the two; NaN where either is NaN."""
+    return maximum_ref(a, b)
+
+
+@primitive
+def maximum_ref(a: Array, b: Array) -> Array:
+    return np.maximum(a, b)
+
+
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller of the two; NaN where either is NaN."""
+    return minimum_ref(a, b)
+
+
+@primitive
+def minimum_ref(a: Array, b: Array) -> Array:
+    return np.minimum(a, b)
+
+
+def pow(a: Array, b: Array) -> Array:
+    """a^b; 0^0 is 1, a negative base takes whole exponents."""
+    return pow_ref(a, b)
+
+
+@primitive
+def pow_ref(a: Array, b: Array) -> Array:
+    return np.power(a.astype(np.float64), b.astype(np.float64)).astype(a.dtype)
+
+
+def affine(x: Array, mul: float, add: float) -> Array:
+    """x · mul + add, rounded after each, with both numbers first rounded to x's dtype."""
+    return affine_ref(x, mul, add)
+
+
+@primitive
+def affine_ref(x: Array, mul: float, add: float) -> Array:
+    y: Array = np.add(np.multiply(x, x.dtype.type(mul)), x.dtype.type(add))
+    return y
+
+
+def clamp(x: Array, low: float, high: float) -> Array:
+    """x held between two numbers; NaN stays."""
+    return clamp_ref(x, low, high)
+
+
+@primitive
+def clamp_ref(x: Array, low: float, high: float) -> Array:
+    y: Array = np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+    return y
+
+
+def where(condition: Array, a: Array, b: Array) -> Array:
+    """a where the condition is not zero, b elsewhere."""
+    return where_ref(condition, a, b)
+
+
+@primitive
+def where_ref(condition: Array, a: Array, b: Array) -> Array:
+    return np.where(condition != 0, a, b)
+
+
+def full_like(x: Array, value: float) -> Array:
+    """An array of x's shape and dtype that holds one number everywhere."""
+    return full_like_ref(x, value)
+
+
+@primitive
+def full_like_ref(x: Array, value: float) -> Array:
+    return np.full(x.shape, value, x.dtype)
+
+
+def eq(a: Array, b: Array) -> Array:
+    """a == b, as U8."""
+    return eq_ref(a, b)
+
+
+@primitive
+def eq_ref(a: Array, b: Array) -> Array:
+    return np.equal(a, b).view(np.uint8)
+
+
+def ne(a: Array, b: Array) -> Array:
+    """a != b, as U8."""
+    return ne_ref(a, b)
+
+
+@primitive
+def ne_ref(a: Array, b: Array) -> Array:
+    return np.not_equal(a, b).view(np.uint8)
+
+
+def lt(a: Array, b: Array) -> Array:
+    """a < b, as U8."""
+    return lt_ref(a, b)
+
+
+@primitive
+def lt_ref(a: Array, b: Array) -> Array:
+    return np.less(a, b).view(np.uint8)
+
+
+def le(a: Array, b: Array) -> Array:
+    """a <= b, as U8."""
+    return le_ref(a, b)
+
+
+@primitive
+def le_ref(a: Array, b: Array) -> Array:
+    return np.less_equal(a, b).view(np.uint8)
+
+
+def gt(a: Array, b: Array) -> Array:
+    """a > b, as U8."""
+    return gt_ref(a, b)
+
+
+@primitive
+def gt_ref(a: Array, b: Array) -> Array:
+    return np.greater(a, b).view(np.uint8)
+
+
+def ge(a: Array, b: Array) -> Array:
+    """a >= b, as U8."""
+    return ge_ref(a, b)
+
+
+@primitive
+def ge_ref(a: Array, b: Array) -> Array:
+    return np.greater_equal(a, b).view(np.uint8)

@@ -1,0 +1,110 @@
+"""Picking and placing by ids (floor 1).
+
+Ids are U8, U32, I16, I32 or I64. The largest value of U8, U32 and I64 means "skip": reading gives 0 there, writing leaves the place alone.
+Any other id outside 0 .. size − 1 is an error that shows it. Repeated ids add up in the order of the ids.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cafe.dtype import Array
+from cafe.errors import InvalidIndex
+
+from .base import primitive
+
+_SKIPS = {np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.int64)}
+
+
+def index_select(x: Array, ids: Array, dim: int) -> Array:
+    """y[…, i, …] = x[…, ids[i], …]: x (…, n, …), ids (m) → (…, m, …).
+
+    Raises: InvalidIndex.
+    """
+    return index_select_ref(x, ids, dim)
+
+
+@primitive
+def index_select_ref(x: Array, ids: Array, dim: int) -> Array:
+    safe, skip = checked_ids("index-select", ids, x.shape[dim])
+    if x.shape[dim] == 0:  # then every id is a skip
+        return np.zeros((*x.shape[:dim], ids.size, *x.shape[dim + 1 :]), x.dtype)
+    y = np.take(x, safe, axis=dim)
+    if skip is not None:
+        np.moveaxis(y, dim, 0)[skip] = 0
+    return y
+
+
+def index_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
+    """x with source's slices added at the ids: y[…, ids[i], …] += source[…, i, …].
+
+    Raises: InvalidIndex.
+    """
+    return index_add_ref(x, ids, source, dim)
+
+
+@primitive
+def index_add_ref(x: Array, ids: Array, source: Array, dim: int) -> Array:
+    safe, skip = checked_ids("index-add", ids, x.shape[dim])
+    y = np.array(x, order="C", copy=True)
+    rows, added = np.moveaxis(y, dim, 0), np.moveaxis(source, dim, 0)
+    keep = np.ones(ids.shape, bool) if skip is None else ~skip
+    np.add.at(rows, safe[keep], added[keep])
+    return y
+
+
+def gather(x: Array, ids: Array, dim: int) -> Array:
+    """y[i, j, k] = x[i, ids[i, j, k], k] for dim 1: ids has x's rank and is at most x's size off the dim.
+
+    Raises: InvalidIndex.
+    """
+    return gather_ref(x, ids, dim)
+
+
+@primitive
+def gather_ref(x: Array, ids: Array, dim: int) -> Array:
+    safe, skip = checked_ids("gather", ids, x.shape[dim])
+    if x.shape[dim] == 0:
+        return np.zeros(ids.shape, x.dtype)
+    y = x[_grid(safe, dim)]
+    return y if skip is None else np.where(skip, np.zeros((), x.dtype), y)
+
+
+def scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
+    """x with source added where `gather` by the same ids would read: the adjoint of `gather`.
+
+    Raises: InvalidIndex.
+    """
+    return scatter_add_ref(x, ids, source, dim)
+
+
+@primitive
+def scatter_add_ref(x: Array, ids: Array, source: Array, dim: int) -> Array:
+    safe, skip = checked_ids("scatter-add", ids, x.shape[dim])
+    y = np.array(x, order="C", copy=True)
+    keep = np.ones(ids.shape, bool) if skip is None else ~skip
+    np.add.at(y, tuple(np.broadcast_to(i, ids.shape)[keep] for i in _grid(safe, dim)), source[keep])
+    return y
+
+
+def _grid(ids: Array, dim: int) -> tuple[Array, ...]:
+    """An open grid over ids' shape with the ids themselves along the dim."""
+    grid: list[Array] = list(np.ogrid[tuple(np.s_[:n] for n in ids.shape)])
+    grid[dim] = ids
+    return tuple(grid)
+
+
+def checked_ids(op: str, ids: Array, size: int) -> tuple[Array, Array | None]:
+    """Ids as I64 with 0 in place of every skip, and the mask of skips or None where there is none.
+
+    Raises: InvalidIndex for the first id that is neither inside nor a skip.
+    """
+    wide = ids.astype(np.int64)
+    bad = (wide < 0) | (wide >= size)
+    if not bad.any():
+        return wide, None
+    skip = ids == np.iinfo(ids.dtype).max if ids.dtype in _SKIPS else np.zeros(ids.shape, bool)
+    bad &= ~skip
+    if bad.any():
+        raise InvalidIndex(op, int(wide[bad][0]), size)
+    return np.where(skip, 0, wide), skip

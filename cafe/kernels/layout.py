@@ -1,0 +1,113 @@
+"""Views and copies: the same numbers in another shape or order (floor 1). Any dtype.
+
+`reshape`, `permute`, `broadcast_to` and `slice` give views of the same storage wherever NumPy can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cafe.dtype import Array
+
+from .base import primitive
+
+
+def reshape(x: Array, shape: tuple[int, ...]) -> Array:
+    """The same elements in row-major order under another shape: a view if x's strides allow one."""
+    return reshape_ref(x, shape)
+
+
+@primitive
+def reshape_ref(x: Array, shape: tuple[int, ...]) -> Array:
+    return x.reshape(shape)
+
+
+def permute(x: Array, dims: tuple[int, ...]) -> Array:
+    """A view with dim i taken from x's dim dims[i]."""
+    return permute_ref(x, dims)
+
+
+@primitive
+def permute_ref(x: Array, dims: tuple[int, ...]) -> Array:
+    return x.transpose(dims)
+
+
+def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """A view of x repeated with stride 0."""
+    return broadcast_to_ref(x, shape)
+
+
+@primitive
+def broadcast_to_ref(x: Array, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(x, shape)
+
+
+def slice(x: Array, key: tuple[Any, ...]) -> Array:
+    """A view of every step-th element between bounds, one slice a dim."""
+    return slice_ref(x, key)
+
+
+@primitive
+def slice_ref(x: Array, key: tuple[Any, ...]) -> Array:
+    y: Array = x[key]
+    return y
+
+
+def unslice(x: Array, key: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
+    """Zeros of a shape with x where `slice` by the same key would read: the adjoint of `slice`."""
+    return unslice_ref(x, key, shape)
+
+
+@primitive
+def unslice_ref(x: Array, key: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
+    y = np.zeros(shape, x.dtype)
+    y[key] = x
+    return y
+
+
+def cat(xs: Sequence[Array], dim: int) -> Array:
+    """The arrays one after the other along a dim."""
+    return cat_ref(xs, dim)
+
+
+@primitive
+def cat_ref(xs: Sequence[Array], dim: int) -> Array:
+    return np.concatenate(xs, axis=dim)
+
+
+def contiguous(x: Array) -> Array:
+    """x itself if it is row-major, else a row-major copy."""
+    return contiguous_ref(x)
+
+
+@primitive
+def contiguous_ref(x: Array) -> Array:
+    return np.ascontiguousarray(x).reshape(x.shape)
+
+
+def copy(x: Array) -> Array:
+    """A row-major copy."""
+    return copy_ref(x)
+
+
+@primitive
+def copy_ref(x: Array) -> Array:
+    return np.array(x, order="C", copy=True)
+
+
+def cast(x: Array, dtype: np.dtype[Any]) -> Array:
+    """x under another dtype. To an integer: truncated toward zero, held at the bounds, NaN gives 0; integer to integer wraps."""
+    return cast_ref(x, dtype)
+
+
+@primitive
+def cast_ref(x: Array, dtype: np.dtype[Any]) -> Array:
+    if dtype.kind not in "iu" or x.dtype.kind in "iu":
+        return x.astype(dtype)
+    info, wide = np.iinfo(dtype), np.nan_to_num(x.astype(np.float64), nan=0.0)
+    # the largest I64 is no float64: compare first, then convert what is inside
+    inside = np.where((wide >= info.min) & (wide < info.max), wide, 0.0).astype(dtype)
+    return np.where(wide >= info.max, info.max, np.where(wide < info.min, info.min, inside)).astype(dtype)

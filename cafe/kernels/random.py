@@ -1,0 +1,52 @@
+"""Random numbers from an explicit state: Philox counters turned into uniform and normal floats (floor 1).
+
+The bits come from NumPy's Philox (a counter-based generator: the n-th number is a function of key and n alone), so they are the
+same on both backends and on any number of threads.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from cafe.device import GeneratorState
+from cafe.dtype import Array
+
+_WORDS_A_BLOCK = 4  # Philox makes four 64-bit words from one counter value
+
+
+def _words(count: int, state: GeneratorState) -> Array:
+    """`count` fresh 64-bit words; the state moves past them."""
+    key, first = state.reserve(-(-count // _WORDS_A_BLOCK))
+    return np.random.Philox(key=key, counter=first).random_raw(count)
+
+
+def uniform(shape: tuple[int, ...], low: float, high: float, state: GeneratorState) -> Array:
+    """float64 numbers in [low, high), 53 random bits each."""
+    unit = (_words(prod(shape), state) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    values = low + (high - low) * unit
+    return np.where(values < high, values, low).reshape(shape) if high > low else values.reshape(shape)
+
+
+def normal(shape: tuple[int, ...], mean: float, std: float, state: GeneratorState) -> Array:
+    """float64 numbers from the normal distribution, by Box and Muller: r = √(−2 ln u), at angles 2πv."""
+    count = prod(shape)
+    pairs = -(-count // 2)
+    words = _words(2 * pairs, state) >> np.uint64(11)
+    radius = np.sqrt(-2.0 * np.log((words[:pairs].astype(np.float64) + 1.0) * 2.0**-53))
+    angle = 2.0 * np.pi * 2.0**-53 * words[pairs:].astype(np.float64)
+    values = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+    return (mean + std * values).reshape(shape)
+
+
+def keep_mask(shape: tuple[int, ...], p_drop: float, dtype: np.dtype[np.floating], state: GeneratorState) -> Array:
+    """1 / (1 − p) with probability 1 − p, else 0: the mask of a dropout."""
+    keep = uniform(shape, 0.0, 1.0, state) >= p_drop
+    y: Array = keep.astype(dtype) * dtype.type(1.0 / (1.0 - p_drop))
+    return y
+
+
+def permutation(n: int, state: GeneratorState) -> Array:
+    """The numbers 0 .. n − 1 in random order, as I64."""
+    return np.argsort(_words(n, state), kind="stable").astype(np.int64)

@@ -1,0 +1,132 @@
+"""Sums, extremes and running sums over dims (floor 1).
+
+Float sums are rounded once from float64, except that up to eight summands are added in their own dtype from left to right:
+what a reader adds by hand comes out to the last digit. Integer sums keep their dtype, are added in 64 bits and must fit.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from cafe.dtype import Array, dtype_of
+from cafe.errors import EmptyTensor, IntegerOverflow
+
+from .base import primitive
+
+_BY_HAND = 8  # summands up to which the order is left to right in the array's own dtype
+
+
+def sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    """The sum over dims; 0 where there is nothing to add.
+
+    Raises: IntegerOverflow when an integer sum does not fit its dtype.
+    """
+    return sum_ref(x, dims, keepdim)
+
+
+@primitive
+def sum_ref(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    if x.dtype.kind in "iu":
+        return _integer_sum(x, dims, keepdim)
+    count = prod(x.shape[d] for d in dims)
+    if count > _BY_HAND or not dims:
+        return np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64).astype(x.dtype)
+    kept = [d for d in range(x.ndim) if d not in dims]
+    rows = x.transpose(*kept, *sorted(dims)).reshape(*(x.shape[d] for d in kept), count)
+    total = np.zeros(rows.shape[:-1], x.dtype)
+    for i in range(count):
+        total = total + rows[..., i]
+    return np.asarray(total).reshape(tuple(1 if d in dims else n for d, n in enumerate(x.shape)) if keepdim else rows.shape[:-1])
+
+
+def _integer_sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    about = np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64)
+    wide = np.uint64 if x.dtype == np.uint32 else np.int64
+    total = np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=wide))
+    info = np.iinfo(x.dtype)
+    # the float sum is exact enough to tell a wrapped 64-bit sum from a right one
+    if total.size and (np.max(np.abs(about - total)) > 2.0**62 or total.min() < info.min or total.max() > info.max):
+        raise IntegerOverflow(f"sum of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
+    return total.astype(x.dtype)
+
+
+def max(x: Array, dim: int, keepdim: bool) -> Array:
+    """The largest along a dim; NaN where there is one.
+
+    Raises: EmptyTensor when the dim has size 0.
+    """
+    return max_ref(x, dim, keepdim)
+
+
+@primitive
+def max_ref(x: Array, dim: int, keepdim: bool) -> Array:
+    _check_not_empty(x, dim)
+    y: Array = np.max(x, axis=dim, keepdims=keepdim)
+    return y
+
+
+def min(x: Array, dim: int, keepdim: bool) -> Array:
+    """The smallest along a dim; NaN where there is one.
+
+    Raises: EmptyTensor when the dim has size 0.
+    """
+    return min_ref(x, dim, keepdim)
+
+
+@primitive
+def min_ref(x: Array, dim: int, keepdim: bool) -> Array:
+    _check_not_empty(x, dim)
+    y: Array = np.min(x, axis=dim, keepdims=keepdim)
+    return y
+
+
+def argmax(x: Array, dim: int, keepdim: bool) -> Array:
+    """Where the largest is, as U32: the first of equals, the first NaN if there is one.
+
+    Raises: EmptyTensor when the dim has size 0.
+    """
+    return argmax_ref(x, dim, keepdim)
+
+
+@primitive
+def argmax_ref(x: Array, dim: int, keepdim: bool) -> Array:
+    _check_not_empty(x, dim)
+    y: Array = np.argmax(x, axis=dim, keepdims=keepdim).astype(np.uint32)
+    return y
+
+
+def argmin(x: Array, dim: int, keepdim: bool) -> Array:
+    """Where the smallest is, as U32: the first of equals, the first NaN if there is one.
+
+    Raises: EmptyTensor when the dim has size 0.
+    """
+    return argmin_ref(x, dim, keepdim)
+
+
+@primitive
+def argmin_ref(x: Array, dim: int, keepdim: bool) -> Array:
+    _check_not_empty(x, dim)
+    y: Array = np.argmin(x, axis=dim, keepdims=keepdim).astype(np.uint32)
+    return y
+
+
+def _check_not_empty(x: Array, dim: int) -> None:
+    if x.shape[dim] == 0:
+        raise EmptyTensor("reduce")
+
+
+def cumsum(x: Array, dim: int) -> Array:
+    """Running sums along a dim, of floats in float64 and rounded once each; integers must fit as in `sum`."""
+    return cumsum_ref(x, dim)
+
+
+@primitive
+def cumsum_ref(x: Array, dim: int) -> Array:
+    if x.dtype.kind == "f":
+        return np.cumsum(x, axis=dim, dtype=np.float64).astype(x.dtype)
+    total, info = np.cumsum(x, axis=dim, dtype=np.int64), np.iinfo(x.dtype)
+    if total.size and (total.min() < info.min or total.max() > info.max):
+        raise IntegerOverflow(f"cumsum of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
+    return total.astype(x.dtype)
