@@ -5,6 +5,8 @@ Both operands have one dtype; comparisons give U8. Integers wrap, as everywhere 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cafe.dtype import Array
@@ -21,6 +23,11 @@ def add(a: Array, b: Array) -> Array:
 @primitive
 def add_ref(a: Array, b: Array) -> Array:
     return np.add(a, b)
+
+
+def accumulate(total: Array, x: Array) -> None:
+    """total ← total + x, in place: the one kernel that writes to its input."""
+    np.add(total, x, out=total)
 
 
 def sub(a: Array, b: Array) -> Array:
@@ -133,6 +140,16 @@ def full_like(x: Array, value: float) -> Array:
 @primitive
 def full_like_ref(x: Array, value: float) -> Array:
     return np.full(x.shape, value, x.dtype)
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array of zeros."""
+    return zeros_ref(shape, dtype)
+
+
+@primitive
+def zeros_ref(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    return np.zeros(shape, dtype)
 
 
 def eq(a: Array, b: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from cafe.dtype import Array
@@ -30,7 +32,6 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
 
 @composition
 def linear_ref(xp: XP, x: Array, w: Array, b: Array | None) -> Array:
-    rows = xp.reshape(x, (-1, x.shape[-1])) if len(x.shape) != 2 and x.size else x
+    rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     y = xp.matmul(rows, xp.permute(w, (1, 0)))
-    y = y if b is None else xp.add(y, b)
-    return xp.reshape(y, (*x.shape[:-1], w.shape[0])) if len(x.shape) != 2 else y
+    return xp.reshape(y if b is None else xp.add(y, b), (*x.shape[:-1], w.shape[0]))

@@ -1,0 +1,51 @@
+"""Matrix products; they are closed under differentiation (floor 2)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from cafe.dtype import Array
+from cafe.kernels.base import XP
+
+from .base import Grads, Op, Record, sum_to_shape
+
+
+def transposed(xp: XP, x: Array) -> Array:
+    """The last two dims swapped."""
+    rank = len(x.shape)
+    return xp.permute(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+class Matmul(Op):
+    """a @ b; ∂a = g bᵀ, ∂b = aᵀ g."""
+
+    name, keep = "matmul", "01"
+
+    def forward(self, xp: XP, a: Array, b: Array) -> Array:
+        return xp.matmul(a, b)
+
+    def backward(self, xp: XP, g: Array, r: Record, a: Array, b: Array) -> Grads:
+        return (
+            sum_to_shape(xp, xp.matmul(g, transposed(xp, b)), a.shape) if r.need[0] else None,
+            sum_to_shape(xp, xp.matmul(transposed(xp, a), g), b.shape) if r.need[1] else None,
+        )
+
+
+class Linear(Op):
+    """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n)."""
+
+    name, keep = "linear", "01"
+
+    def forward(self, xp: XP, x: Array, w: Array, b: Array | None = None) -> Array:
+        return xp.linear(x, w, b)
+
+    def backward(self, xp: XP, g: Array, r: Record, x: Array, w: Array, *b: Any) -> Grads:
+        rows = xp.reshape(g, (prod(x.shape[:-1]), w.shape[0]))
+        gx = xp.reshape(xp.matmul(rows, w), x.shape) if r.need[0] else None
+        gw = None
+        if r.need[1]:
+            gw = xp.matmul(transposed(xp, rows), xp.reshape(x, (rows.shape[0], w.shape[1])))
+        if not b:
+            return gx, gw
+        return gx, gw, xp.sum(rows, (0,), False) if r.need[2] else None

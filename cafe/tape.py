@@ -1,0 +1,238 @@
+"""The tape: what was computed from what, and the walk back (floor 3). It knows ops and arrays, not Tensors.
+
+    loss ──► node of `mean`   seq 7
+                │
+             node of `sqr`    seq 6        a node holds its op, the nodes of its inputs (None where an input
+                │                          does not descend from a variable) and what the op's backward asked to keep
+             node of `sub`    seq 5
+              │       │
+        leaf of w    None                  a leaf is a variable: its gradient goes into the store
+
+A node is made after its inputs' nodes, so walking by falling sequence number meets every consumer of a node before the node itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+
+from cafe import kernels
+from cafe.dtype import Array
+from cafe.errors import GraphReleased, VersionMismatch
+from cafe.kernels.base import XP
+from cafe.ops.base import Meta, Op, Record, Result
+
+_next = itertools.count(1).__next__
+_F32 = np.dtype(np.float32)
+
+
+class _Recording(threading.local):
+    on = True
+
+
+_recording = _Recording()
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Nothing computed inside is recorded (in this thread)."""
+    before, _recording.on = _recording.on, False
+    try:
+        yield
+    finally:
+        _recording.on = before
+
+
+class Version:
+    """How often a variable's storage has been written; its views share this cell."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Node:
+    """One recorded application of an op, or (op None) a variable."""
+
+    __slots__ = ("const", "dtype", "inputs", "op", "parents", "released", "saved", "seq", "shape", "versions", "y")
+
+    def __init__(self, op: Op | None, parents: tuple[Node | None, ...], y: Array) -> None:
+        self.seq = _next()
+        self.op, self.parents = op, parents
+        self.shape, self.dtype = y.shape, y.dtype
+        self.inputs: tuple[Any, ...] = ()
+        self.y: Array | None = None
+        self.saved: Any = None
+        self.const: Any = None
+        self.versions: tuple[tuple[Version, int], ...] = ()
+        self.released = False
+
+    def __lt__(self, other: Node) -> bool:  # the heap gives the latest first
+        return self.seq > other.seq
+
+    def release(self) -> None:
+        """Lets go of what the backward needed."""
+        self.inputs, self.y, self.saved, self.const, self.versions = (), None, None, None, ()
+        self.released = True
+
+
+def leaf(data: Array) -> Node | None:
+    """The node of a variable; None for integers, which have no gradient."""
+    return None if data.dtype.kind in "iu" else Node(None, (), data)
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    """Whether this is F16 or BF16, which compute through F32."""
+    return dtype.itemsize == 2 and dtype.kind not in "iu"
+
+
+def _widen(value: Any) -> Any:
+    """F32 in place of an F16 or BF16 array."""
+    return kernels.cast(value, _F32) if isinstance(value, np.ndarray) and is_half(value.dtype) else value
+
+
+def run(
+    op: Op, arrays: tuple[Array, ...], parents: tuple[Node | None, ...], versions: tuple[Version | None, ...]
+) -> tuple[Array, Node | None]:
+    """Computes an op and records it if it can be differentiated and an input descends from a variable.
+
+    This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
+    """
+    half = next((a.dtype for a in arrays if a.dtype.itemsize == 2 and is_half(a.dtype)), None)
+    if half is None or op.moves:
+        out = op.forward(kernels, *arrays)
+    else:
+        out = op.forward(kernels, *map(_widen, arrays))
+    y, saved, const = out if type(out) is Result else (out, None, None)
+    if half is not None and not op.moves and y.dtype == _F32:
+        y = kernels.cast(y, half)
+    if not _recording.on or not op.differentiable or not any(parents) or y.dtype.kind in "iu":
+        return y, None
+    node = Node(op, parents, y)
+    _keep(node, op.keep, arrays, versions, y)
+    node.saved, node.const = saved, const
+    return y, node
+
+
+def _keep(node: Node, keep: str, arrays: tuple[Array, ...], versions: tuple[Version | None, ...], y: Array) -> None:
+    """Holds what the backward asks for, and the versions it had."""
+    everything = "*" in keep
+    inputs: list[Any] = []
+    for i, a in enumerate(arrays):
+        if everything or str(i) in keep:
+            inputs.append(a)
+            version = versions[i]
+            if version is not None:
+                node.versions = (*node.versions, (version, version.count))
+        else:
+            inputs.append(Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype))
+    node.inputs = tuple(inputs)
+    if "y" in keep:
+        node.y = y
+
+
+class GraphMode(Protocol):
+    """What floor 4 hands in so that a backward is itself recorded: the verbs on Tensors and a way to wrap an array with its node."""
+
+    xp: XP
+
+    def wrap(self, array: Array, node: Node | None) -> Any:
+        """A Tensor over the array, with its place in the graph."""
+
+
+def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
+    """Walks from the root to the variables; gives the gradients of the leaves and of the retained nodes.
+
+    Ordinarily gradients are arrays (F32 for F16 and BF16 until they reach a variable); with `graph` they are Tensors.
+    """
+    sums = _Sums(graph)
+    sums.grads[root] = seed
+    heap, found = [root], {}
+    while heap:
+        node = heapq.heappop(heap)
+        g = sums.grads.pop(node)
+        if node.op is None or node in retained:
+            found[node] = g
+        if node.op is None:
+            continue
+        for parent, contribution in zip(node.parents, _rule(node, node.op, g, graph)):
+            if parent is not None and contribution is not None and sums.add(parent, contribution):
+                heapq.heappush(heap, parent)
+        if not keep_graph:
+            node.release()
+    return found
+
+
+def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
+    """Runs the backward of one node; what goes to a variable shares memory with nothing."""
+    if node.released:
+        raise GraphReleased
+    for version, recorded in node.versions:
+        if version.count != recorded:
+            raise VersionMismatch(op.name, recorded, version.count)
+    need = tuple(p is not None for p in node.parents)
+    if graph is not None:
+        wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(node.inputs, node.parents)]
+        y = None if node.y is None else graph.wrap(node.y, node)
+        return op.backward(graph.xp, g, Record(need, y, None, _wrap_const(graph, node.const)), *wrapped)
+    inputs, y = tuple(map(_widen, node.inputs)), _widen(node.y)
+    grads = op.backward(kernels, g, Record(need, y, node.saved, node.const), *inputs)
+    given = (g, y, *inputs, *_arrays_in(node.saved), *_arrays_in(node.const))
+    return tuple(
+        _own(c, (*given, *grads[:i])) if c is not None and p is not None and p.op is None else c
+        for i, (c, p) in enumerate(zip(grads, node.parents))
+    )
+
+
+def _wrap_const(graph: GraphMode, const: Any) -> Any:
+    if isinstance(const, tuple):
+        return tuple(_wrap_const(graph, c) for c in const)
+    return graph.wrap(const, None) if isinstance(const, np.ndarray) else const
+
+
+def _arrays_in(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, tuple):
+        return value
+    return () if value is None else (value,)
+
+
+def _own(g: Array, others: tuple[Any, ...]) -> Array:
+    """g itself if it is row-major and provably shares memory with none of the others, else a copy.
+
+    An array that is the root of its memory can be shared only by itself and by views, whose base it is (NumPy keeps no chains of views).
+    """
+    root = g.base is None or not isinstance(g.base, np.ndarray)
+    if root and g.flags.c_contiguous and all(o is not g and getattr(o, "base", None) is not g for o in others):
+        return g
+    return kernels.copy(g)
+
+
+class _Sums:
+    """Gradients on their way: the first is taken as it is, the second adds into a fresh array, later ones add in place into that."""
+
+    def __init__(self, graph: GraphMode | None) -> None:
+        self.grads: dict[Node, Any] = {}
+        self._summed: set[Node] = set()
+        self._graph = graph
+
+    def add(self, node: Node, g: Any) -> bool:
+        """Adds a contribution; True if it is the node's first."""
+        before = self.grads.get(node)
+        if before is None:
+            self.grads[node] = g
+            return True
+        if self._graph is not None:
+            self.grads[node] = self._graph.xp.add(before, g)
+        elif node in self._summed:
+            kernels.accumulate(before, g)
+        else:
+            self.grads[node] = kernels.add(before, g)
+            self._summed.add(node)
+        return False
