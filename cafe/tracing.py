@@ -242,7 +242,7 @@ class ChromeTrace(Subscriber):
 
     Each visit of a span is a complete event (`"ph": "X"`) with its thread, its start and duration in microseconds,
     and its fields as `args`; an event is an instant (`"ph": "i"`). Fields are made plain at once, so a trace keeps no
-    tensor alive. After `limit` entries further ones are counted only, and `otherData.dropped` in the file says how many.
+    tensor alive. After `limit` entries further ones are only counted: `otherData.dropped` in the file says how many.
     """
 
     def __init__(self, path: PathLike, level: Level = Level.TRACE, limit: int = 1_000_000) -> None:

@@ -205,7 +205,7 @@ def events_of(path: pathlib.Path) -> list[dict[str, Any]]:
 def test_a_chrome_trace_holds_complete_events_that_nest(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "trace.json"
     epoch = {"number": 3, "lr": 0.5, "done": False}
-    with subscriber(ChromeTrace(path)), span(Level.INFO, "epoch", **epoch), span(Level.TRACE, "attention", shape=(2, 3)):
+    with subscriber(ChromeTrace(path)), span(Level.INFO, "epoch", **epoch), span(Level.TRACE, "attention", dims=(2, 3)):
         event(Level.WARN, "odd", loss=float("nan"))
     inner, outer = (e for name in ("attention", "epoch") for e in events_of(path) if e["name"] == name)
     for e in (inner, outer):
@@ -213,7 +213,7 @@ def test_a_chrome_trace_holds_complete_events_that_nest(tmp_path: pathlib.Path) 
         assert e["dur"] >= 0 and e["ts"] >= 0
     assert outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"] + 1e-6
     assert (outer["cat"], outer["args"]) == ("INFO", epoch)
-    assert inner["args"] == {"shape": "(2, 3)"}
+    assert inner["args"] == {"dims": "(2, 3)"}
     (odd,) = (e for e in events_of(path) if e["ph"] == "i")
     assert odd["name"] == "odd" and odd["args"] == {"loss": "nan"} and odd["s"] == "t"
 
