@@ -1,0 +1,180 @@
+"""The door to the C kernels: which backend runs, pointers of arrays, status → error (floor 1).
+
+The only file that touches the extension. A family asks once, when it is imported, and looks the pair up by dtype in each call:
+
+    _SOFTMAX = _ffi.kernel("softmax")                  # {float32: (lib.cafe_softmax_f32, f32p), float64: (…)}, or {} without C
+    …
+    found = _SOFTMAX.get(x.dtype)
+    if found is None:
+        return twins.softmax(x, dim)
+    f, p = found
+    f(p(y), p(x), outer, n, inner)
+
+A pointer is good for the call it stands in. `p` refuses an array that is not contiguous (ValueError), and a pointer of one type is
+refused where another belongs (TypeError), so a wrong array cannot be read as something else.
+
+Environment: `CAFE_KERNELS=numpy` runs everything on the twins, `CAFE_KERNELS=c` demands the extension; `CAFE_ISA` names the
+instruction set (`isas()` says which there are).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cafe.dtype import Array
+from cafe.errors import Error
+
+
+def _import_extension() -> tuple[Any, str]:
+    """The extension, or None and why there is none."""
+    try:
+        return importlib.import_module("cafe.kernels._cafe"), ""
+    except ImportError as missing:
+        return None, str(missing)
+
+
+_cafe, _missing = _import_extension()
+
+Pointer: TypeAlias = Callable[[Array], Any]
+Kernel: TypeAlias = tuple[Callable[..., Any], Pointer]
+
+F32 = np.dtype(np.float32)
+F64 = np.dtype(np.float64)
+
+
+def _backend() -> tuple[str, str]:
+    """The backend in force, and why."""
+    wish = os.environ.get("CAFE_KERNELS", "")
+    if wish not in ("", "c", "numpy"):
+        raise Error(f"CAFE_KERNELS: expected `c`, `numpy` or nothing, got `{wish}`")
+    if wish == "numpy":
+        return "numpy", "CAFE_KERNELS=numpy"
+    if _cafe is not None:
+        return "c", "CAFE_KERNELS=c" if wish else "the extension is there"
+    if wish == "c":
+        raise Error(f"CAFE_KERNELS=c, but there is no extension: {_missing}").help("install a C compiler and install cafe again")
+    return "numpy", f"there is no extension: {_missing}"
+
+
+BACKEND, REASON = _backend()
+lib: Any = _cafe.lib if BACKEND == "c" else None
+ffi: Any = _cafe.ffi if BACKEND == "c" else None
+
+
+def _no_pointer(array: Array) -> Any:
+    raise Error("there are no pointers without the extension")
+
+
+def _pointer(ctype: str) -> Pointer:
+    return functools.partial(ffi.from_buffer, ffi.typeof(ctype)) if ffi is not None else _no_pointer
+
+
+f32p = _pointer("float[]")
+f64p = _pointer("double[]")
+i64p = _pointer("int64_t[]")
+u32p = _pointer("uint32_t[]")
+u8p = _pointer("uint8_t[]")
+_u16p = _pointer("uint16_t[]")
+
+
+def u16p(array: Array) -> Any:
+    """The pointer of an array of F16 or BF16, whose buffers have no standard type, as bits."""
+    return _u16p(array.view(np.uint16))
+
+
+_BY_DTYPE: dict[np.dtype[Any], Pointer] = {
+    F32: f32p,
+    F64: f64p,
+    np.dtype(np.int64): i64p,
+    np.dtype(np.uint32): u32p,
+    np.dtype(np.uint8): u8p,
+}
+
+
+def ptr(array: Array) -> Any:
+    """The pointer of a contiguous array by its dtype (F32, F64, I64, U32, U8)."""
+    return _BY_DTYPE[array.dtype](array)
+
+
+_STRIDED = {F32: "float *", F64: "double *"}
+
+
+def addr(array: Array) -> Any:
+    """The pointer of a float array's first element, whatever its strides. The caller keeps the array alive."""
+    return ffi.cast(_STRIDED[array.dtype], array.__array_interface__["data"][0])
+
+
+def ready(*arrays: Array) -> bool:
+    """Whether C can take these together: there is an extension, and all are F32 or all F64."""
+    first = arrays[0].dtype
+    return lib is not None and (first is F32 or first is F64) and all(a.dtype is first for a in arrays)
+
+
+def kernel(name: str) -> dict[np.dtype[Any], Kernel]:
+    """`cafe_<name>_f32` and `cafe_<name>_f64`, each with the pointer maker of its type, by dtype; empty without the extension."""
+    if lib is None:
+        return {}
+    return {F32: (getattr(lib, f"cafe_{name}_f32"), f32p), F64: (getattr(lib, f"cafe_{name}_f64"), f64p)}
+
+
+def check(status: int) -> None:
+    """Raises what a kernel's status says.
+
+    Raises: MemoryError when there was no memory for scratch.
+    """
+    if status == 0:
+        return
+    if status == lib.CAFE_NO_MEMORY:
+        raise MemoryError("no memory for a kernel's scratch")
+    raise Error(f"a kernel gave status {status}")
+
+
+def build_info() -> dict[str, str]:
+    """What was found when the extension was built: compiler, flags, openmp, isas; empty without the extension."""
+    if lib is None:
+        return {}
+    lines = ffi.string(lib.cafe_build_info()).decode().splitlines()
+    return dict(line.split(": ", 1) for line in lines)
+
+
+def isa() -> str:
+    """The instruction set in use; "numpy" without the extension."""
+    return str(ffi.string(lib.cafe_isa()).decode()) if lib is not None else "numpy"
+
+
+def isas() -> list[str]:
+    """What CAFE_ISA can name here."""
+    return str(ffi.string(lib.cafe_isas()).decode()).split() if lib is not None else []
+
+
+def num_threads() -> int:
+    """How many threads the C kernels use: OMP_NUM_THREADS at the start, or the CPUs there are; 1 without the extension."""
+    return int(lib.cafe_get_num_threads()) if lib is not None else 1
+
+
+def set_num_threads(n: int) -> None:
+    """Has the C kernels use n threads. Results do not depend on it.
+
+    Raises: Error for n < 1.
+    """
+    if n < 1:
+        raise Error(f"set_num_threads: expected at least 1, got {n}")
+    if lib is not None:
+        lib.cafe_set_num_threads(n)
+
+
+def _select_isa() -> None:
+    """Fills the table of kernels. Raises Error when CAFE_ISA names what is not here."""
+    wish = os.environ.get("CAFE_ISA", "")
+    if lib.cafe_select_isa(wish.encode()) != 0:
+        raise Error(f"CAFE_ISA: `{wish}` was not built or this CPU lacks it").help("one of " + ", ".join(isas()))
+
+
+if lib is not None:
+    _select_isa()

@@ -1,0 +1,33 @@
+"""What cffi needs: the API (cafe.h without its preprocessor lines) and the list of sources. setup.py does the building."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cffi import FFI
+
+HERE = Path(__file__).resolve().parent
+MODULE = "cafe.kernels._cafe"
+
+
+def sources() -> list[Path]:
+    """Every C file, the longest compilations first."""
+    return sorted(HERE.glob("*.c"), key=lambda path: (not path.name.startswith("isa_"), path.name))
+
+
+def headers() -> list[Path]:
+    """What the C files include."""
+    return sorted(p for pattern in ("*.h", "*.inc", "*.def", "bodies/*.inc") for p in HERE.glob(pattern))
+
+
+def declarations(text: str) -> str:
+    """A header's text as cffi's parser wants it: without the lines of the preprocessor."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def make_ffi() -> FFI:
+    """The builder of `cafe.kernels._cafe`, API mode, out of line."""
+    ffi = FFI()
+    ffi.cdef(declarations((HERE / "cafe.h").read_text(encoding="utf-8")))
+    ffi.set_source(MODULE, '#include "cafe.h"')
+    return ffi

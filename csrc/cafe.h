@@ -1,0 +1,40 @@
+/* The whole C API of cafe's kernels. This text, less the lines that start with #, is also what cffi parses (build_cffi.py).
+ *
+ * Conventions. Results come first, then inputs, sizes, scalars. Arrays are contiguous in C order and hold one type, which the name
+ * ends in (f32, f64), unless a contract says otherwise; no alignment beyond the element's is needed. Sizes are in elements; a size
+ * of zero does nothing. y may be the same array as an input of its shape where a contract says "in place"; otherwise nothing
+ * overlaps. NaN goes through as IEEE arithmetic has it. Results never depend on threads, batch or place (docs/kernels.md).
+ * A function that can fail returns a status: CAFE_OK, or what went wrong.
+ */
+#ifndef CAFE_H
+#define CAFE_H
+
+#include <stdint.h>
+
+/* ---- the machine: dispatch.c, threads.c ---- */
+
+enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3 };
+
+/* Fills the table of kernels for instruction set `isa` ("generic", "avx2", "avx2x2", "avx512"), or for the best there is when
+ * `isa` is NULL or empty. CAFE_UNKNOWN_ISA when it was not built or this CPU lacks it; the table is then as before. */
+int cafe_select_isa(const char *isa);
+
+/* The instruction set in use, and all that can be selected here, separated by spaces. */
+const char *cafe_isa(void);
+const char *cafe_isas(void);
+
+/* What setup.py found: compiler, flags, OpenMP, instruction sets, one "key: value" a line. */
+const char *cafe_build_info(void);
+
+/* How many threads large work is split over. At the start OMP_NUM_THREADS, or the CPUs this process may use. 1 for good in a
+ * child after fork. The getter says what is in force; the setter takes n >= 1. Bits do not depend on it. */
+int cafe_get_num_threads(void);
+void cafe_set_num_threads(int n);
+
+/* ---- softmax: bodies/softmax.inc, softmax.c ---- */
+
+/* y = exp(x - max x) / sum exp(x - max x) along the middle axis of (outer, n, inner). In place. */
+void cafe_softmax_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_softmax_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+#endif

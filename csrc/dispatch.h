@@ -1,0 +1,45 @@
+/* The table of kernels: one struct of function pointers a type, one table an instruction set, chosen once (cafe_select_isa).
+ *
+ * An entry point (softmax.c) splits its work over threads and calls cafe_f32->softmax_rows(…). */
+#ifndef CAFE_DISPATCH_H
+#define CAFE_DISPATCH_H
+
+#include <stdint.h>
+
+#include "config.h"
+
+#define KERNEL_ROW(name, parameters) void (*name) parameters;
+#define T float
+struct cafe_table_f32 {
+#include "table.def"
+};
+#undef T
+#define T double
+struct cafe_table_f64 {
+#include "table.def"
+};
+#undef T
+#undef KERNEL_ROW
+
+/* An instruction set: its name, whether this CPU has it, its tables. */
+struct cafe_isa {
+    const char *name;
+    const struct cafe_table_f32 *f32;
+    const struct cafe_table_f64 *f64;
+};
+
+extern const struct cafe_isa cafe_isa_generic;
+extern const struct cafe_table_f32 cafe_table_f32_generic;
+extern const struct cafe_table_f64 cafe_table_f64_generic;
+#if CAFE_HAVE_AVX2
+extern const struct cafe_isa cafe_isa_avx2, cafe_isa_avx2x2;
+#endif
+#if CAFE_HAVE_AVX512
+extern const struct cafe_isa cafe_isa_avx512;
+#endif
+
+/* The chosen ones; the generic ones before cafe_select_isa. */
+extern const struct cafe_table_f32 *cafe_f32;
+extern const struct cafe_table_f64 *cafe_f64;
+
+#endif

@@ -1,0 +1,118 @@
+/* The vector vocabulary: what a kernel's body may say, for either type and for every instruction set.
+ *
+ * A body is written once. It says T (the element), V (a vector), M (a mask), W (lanes) and v_add(a, b); REAL, which is f32 or
+ * f64, decides what these mean at the place where they stand, because a macro expands where it is used:
+ *
+ *     #define REAL f32
+ *     #include "bodies/softmax.inc"        V is f32_vec, v_add is f32_add, KERNEL(softmax_rows) is cafe_softmax_rows_f32_avx2
+ *     #undef REAL
+ *
+ * An instance (simd_generic.h, simd_avx2.h, simd_avx512.h, simd_pair.h) defines the same words for f32 and f64; which one is
+ * INSTANCE's doing (isa_*.c). The words, each `static inline`:
+ *
+ *   load store           W elements at p, any alignment            load_part store_part   the first n (0..W) only, the rest is 0
+ *   stream               past the caches; p on a vector's bound    load_fill(p, n, x)     the first n, the rest is x
+ *   set1 zero            x in every lane                           iota                   0 1 2 ...
+ *   add sub mul div sqrt                                           neg abs copysign(a, b) a's size, b's sign
+ *   fma(a, b, c)         a b + c, fused where there is FMA         fnma(a, b, c)          c - a b
+ *   max min              a > b ? a : b, so b if either is NaN      round                  to even; |x| < 2^22 (f64: 2^51)
+ *   lt le gt ge eq ne    IEEE: NaN compares unequal                select(m, a, b)        m ? a : b
+ *   m_and m_or m_not m_first(n)                                    any all                is there a lane, are all lanes
+ *   hsum hmax hmin       folded in halves: i with i + W/2, i + W/4, ... : a fixed order, the same for equal W
+ *   pow2(n)              2^n for whole n in [-126, 127] (f64: [-1022, 1023])
+ *   scale(x, n)          x 2^n for whole |n| <= 252 (f64: 2044), rounded once, so that subnormals come out right
+ *   exponent mantissa    x = mantissa 2^exponent, mantissa in [1, 2), for positive normal x
+ *   store_mask load_mask bytes of 0 and 1, and their _part(…, n)
+ *   transpose(y, ldy, x, ldx)  a block of BLOCK x BLOCK elements, y[j][i] = x[i][j]
+ *
+ * and for f32 alone
+ *   load_f16 store_f16 load_bf16 store_bf16     widened and rounded to nearest even, and their _part(…, n)
+ *   widen_lo widen_hi    the halves of an f32 vector as two f64 vectors; narrow(lo, hi) back
+ *
+ * "Same bits" rests on two rules. A tail is computed by the body's words on a partial load, never by a scalar loop with other
+ * arithmetic. And a contraction that is not written (fma) does not happen: -ffp-contract=off.
+ */
+#ifndef CAFE_SIMD_H
+#define CAFE_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "coefficients.h"
+
+#define JOIN2_(a, b) a##_##b
+#define JOIN2(a, b) JOIN2_(a, b)
+#define JOIN4_(a, b, c, d) a##_##b##_##c##_##d
+#define JOIN4(a, b, c, d) JOIN4_(a, b, c, d)
+
+#if defined(__GNUC__)
+#define FN static inline __attribute__((always_inline, unused))
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define FN static inline
+#define UNROLL
+#endif
+
+typedef float f32_t;
+typedef double f64_t;
+
+#define T JOIN2(REAL, t)
+#define V JOIN2(REAL, vec)
+#define M JOIN2(REAL, mask)
+#define W JOIN2(REAL, lanes)
+#define BLOCK JOIN2(REAL, block)
+
+#define v_load JOIN2(REAL, load)
+#define v_load_part JOIN2(REAL, load_part)
+#define v_load_fill JOIN2(REAL, load_fill)
+#define v_store JOIN2(REAL, store)
+#define v_store_part JOIN2(REAL, store_part)
+#define v_stream JOIN2(REAL, stream)
+#define v_set1 JOIN2(REAL, set1)
+#define v_zero JOIN2(REAL, zero)
+#define v_iota JOIN2(REAL, iota)
+#define v_add JOIN2(REAL, add)
+#define v_sub JOIN2(REAL, sub)
+#define v_mul JOIN2(REAL, mul)
+#define v_div JOIN2(REAL, div)
+#define v_sqrt JOIN2(REAL, sqrt)
+#define v_fma JOIN2(REAL, fma)
+#define v_fnma JOIN2(REAL, fnma)
+#define v_max JOIN2(REAL, max)
+#define v_min JOIN2(REAL, min)
+#define v_neg JOIN2(REAL, neg)
+#define v_abs JOIN2(REAL, abs)
+#define v_copysign JOIN2(REAL, copysign)
+#define v_round JOIN2(REAL, round)
+#define v_lt JOIN2(REAL, lt)
+#define v_le JOIN2(REAL, le)
+#define v_gt JOIN2(REAL, gt)
+#define v_ge JOIN2(REAL, ge)
+#define v_eq JOIN2(REAL, eq)
+#define v_ne JOIN2(REAL, ne)
+#define v_select JOIN2(REAL, select)
+#define m_and JOIN2(REAL, mask_and)
+#define m_or JOIN2(REAL, mask_or)
+#define m_not JOIN2(REAL, mask_not)
+#define m_first JOIN2(REAL, mask_first)
+#define m_any JOIN2(REAL, any)
+#define m_all JOIN2(REAL, all)
+#define v_hsum JOIN2(REAL, hsum)
+#define v_hmax JOIN2(REAL, hmax)
+#define v_hmin JOIN2(REAL, hmin)
+#define v_pow2 JOIN2(REAL, pow2)
+#define v_scale JOIN2(REAL, scale)
+#define v_exponent JOIN2(REAL, exponent)
+#define v_mantissa JOIN2(REAL, mantissa)
+#define v_store_mask JOIN2(REAL, store_mask)
+#define v_store_mask_part JOIN2(REAL, store_mask_part)
+#define v_load_mask JOIN2(REAL, load_mask)
+#define v_load_mask_part JOIN2(REAL, load_mask_part)
+#define v_transpose JOIN2(REAL, transpose)
+
+/* A kernel's name in the table, and a helper's name, which is private to the instance and the type. */
+#define KERNEL(name) JOIN4(cafe, name, REAL, ISA)
+#define LOCAL(name) JOIN2(REAL, name)
+
+#endif
