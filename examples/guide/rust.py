@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-_FLOATS = {32: np.float32, 64: np.float64}
+_FLOATS: dict[int, type[np.floating[Any]]] = {32: np.float32, 64: np.float64}
 _ESCAPES = {"\0": "\\0", "\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
@@ -70,8 +70,7 @@ def _sized(value: float | np.floating[Any], width: int) -> np.floating[Any]:
     if isinstance(value, np.float32):
         return value
     with np.errstate(over="ignore"):
-        sized: np.floating[Any] = _FLOATS[width](value)
-    return sized
+        return _FLOATS[width](value)
 
 
 def _float_debug(value: np.floating[Any]) -> str:
