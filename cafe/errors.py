@@ -13,6 +13,7 @@ and `str` does not. Each class also derives from the built-in that a Python user
     ├── CannotFindTensor              (KeyError)
     ├── BackwardNotSupported, GraphReleased, VersionMismatch, NotCompiledWithCudaSupport, NotCompiledWithMetalSupport (RuntimeError)
     └── Npy, SafeTensor, UnsupportedSafeTensorDtype, Io, FormatError      (ValueError; Io: OSError)
+        └── TensorNotFound, a SafeTensor  (KeyError)
 """
 
 from __future__ import annotations
@@ -302,6 +303,15 @@ class Npy(Error, ValueError):
 
 class SafeTensor(Error, ValueError):
     """A damaged safetensors file."""
+
+
+class TensorNotFound(SafeTensor, KeyError):
+    """A name that a safetensors file does not hold."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        super().__init__(f"tensor `{name}` not found")
+        if (note := near(name, known)) is not None:
+            self.help(note)
 
 
 class UnsupportedSafeTensorDtype(Error, ValueError):
