@@ -1,1 +1,37 @@
-"""cafe: a small autograd engine on NumPy with candle's semantics."""
+"""cafe: a small autograd engine on NumPy, with candle's semantics and C kernels.
+
+    import cafe
+    x = cafe.Var([1.0, 2.0])
+    grads = x.sqr().sum_all().backward()
+    grads[x]                                  # 2 x
+"""
+
+from cafe.device import Device, get_rng_state, manual_seed, set_rng_state
+from cafe.dtype import DType
+from cafe.errors import Error, bail
+from cafe.ops.base import Op, Result
+from cafe.shape import D
+from cafe.tape import no_grad
+from cafe.tensor.base import apply
+from cafe.tensor.core import Tensor, Var
+from cafe.tensor.grads import GradStore
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "D",
+    "DType",
+    "Device",
+    "Error",
+    "GradStore",
+    "Op",
+    "Result",
+    "Tensor",
+    "Var",
+    "apply",
+    "bail",
+    "get_rng_state",
+    "manual_seed",
+    "no_grad",
+    "set_rng_state",
+]

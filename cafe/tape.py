@@ -61,7 +61,7 @@ class Version:
 class Node:
     """One recorded application of an op, or (op None) a variable."""
 
-    __slots__ = ("const", "dtype", "inputs", "op", "parents", "released", "saved", "seq", "shape", "versions", "y")
+    __slots__ = ("const", "dtype", "inputs", "op", "owner", "parents", "released", "saved", "seq", "shape", "versions", "y")
 
     def __init__(self, op: Op | None, parents: tuple[Node | None, ...], y: Array) -> None:
         self.seq = _next()
@@ -73,6 +73,7 @@ class Node:
         self.const: Any = None
         self.versions: tuple[tuple[Version, int], ...] = ()
         self.released = False
+        self.owner = 0  # the id of the variable, for a leaf
 
     def __lt__(self, other: Node) -> bool:  # the heap gives the latest first
         return self.seq > other.seq
@@ -83,9 +84,13 @@ class Node:
         self.released = True
 
 
-def leaf(data: Array) -> Node | None:
-    """The node of a variable; None for integers, which have no gradient."""
-    return None if data.dtype.kind in "iu" else Node(None, (), data)
+def leaf(data: Array, owner: int) -> Node | None:
+    """The node of the variable with this id; None for integers, which have no gradient."""
+    if data.dtype.kind in "iu":
+        return None
+    node = Node(None, (), data)
+    node.owner = owner
+    return node
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
@@ -106,11 +111,8 @@ def run(
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
     half = next((a.dtype for a in arrays if a.dtype.itemsize == 2 and is_half(a.dtype)), None)
-    if half is None or op.moves:
-        out = op.forward(kernels, *arrays)
-    else:
-        out = op.forward(kernels, *map(_widen, arrays))
-    y, saved, const = out if type(out) is Result else (out, None, None)
+    out = op.forward(kernels, *arrays) if half is None or op.moves else op.forward(kernels, *map(_widen, arrays))
+    y, saved, const = out if isinstance(out, Result) else Result(out)
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
     if not _recording.on or not op.differentiable or not any(parents) or y.dtype.kind in "iu":

@@ -1,0 +1,1 @@
+"""The facade: Tensor, Var, GradStore and their methods (floor 4)."""

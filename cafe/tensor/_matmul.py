@@ -1,0 +1,76 @@
+"""Matrix products (floor 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cafe.dtype import check_float, check_same
+from cafe.errors import ShapeMismatchBinaryOp, bail, show
+from cafe.ops import matmul as ops
+from cafe.shape import broadcast, check_matmul
+
+from .base import Base, apply
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+_MATMUL = ops.Matmul()
+
+
+class MatmulMethods(Base):
+    """Products of matrices and vectors."""
+
+    __slots__ = ()
+
+    def matmul(self, rhs: Tensor) -> Tensor:
+        """a @ b: (…, m, k), (…, k, n) → (…, m, n), the same batch dims on both sides. Gradient: g bᵀ and aᵀ g.
+
+        Any strides. Zeros where k = 0.
+
+        Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for integers.
+        """
+        check_matmul(self._data.shape, rhs._data.shape)
+        check_same("matmul", self._data, rhs._data)
+        check_float("matmul", self._data)
+        return apply(_MATMUL, self, rhs)
+
+    def broadcast_matmul(self, rhs: Tensor) -> Tensor:
+        """a @ b with the batch dims broadcast: (…, m, k), (…, k, n) → (…, m, n). Gradient: summed back to each shape.
+
+        Raises: Error with candle's texts for ranks below 2 or unlike inner dims, ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+        """
+        a, b = self._data, rhs._data
+        if a.ndim < 2 or b.ndim < 2:
+            bail(f"only 2d matrixes are supported {show(a.shape)} {show(b.shape)}")
+        if a.shape[-1] != b.shape[-2]:
+            bail(f"different inner dimensions in broadcast matmul {show(a.shape)} {show(b.shape)}")
+        if a.shape[:-2] != b.shape[:-2]:
+            broadcast_batch(a.shape, b.shape)
+        check_same("matmul", a, b)
+        check_float("matmul", a)
+        return apply(_MATMUL, self, rhs)
+
+    def mv(self, rhs: Tensor) -> Tensor:
+        """A matrix and a vector: (m, k), (k) → (m).
+
+        Raises: ShapeMismatchBinaryOp.
+        """
+        if len(self.shape) != 2 or len(rhs.shape) != 1 or self.shape[1] != rhs.shape[0]:
+            raise ShapeMismatchBinaryOp("mv", self.shape, rhs.shape)
+        return self.matmul(rhs.unsqueeze(1)).squeeze(1)
+
+    def __matmul__(self, rhs: Any) -> Tensor:
+        return self.matmul(rhs) if isinstance(rhs, Base) else NotImplemented  # type: ignore[arg-type]
+
+
+def broadcast_batch(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch dims that both broadcast to.
+
+    Raises: ShapeMismatchBinaryOp with the whole shapes.
+    """
+    try:
+        return broadcast("broadcast_matmul", lhs[:-2], rhs[:-2])
+    except ShapeMismatchBinaryOp:
+        raise ShapeMismatchBinaryOp("broadcast_matmul", lhs, rhs) from None
+
+

@@ -1,0 +1,79 @@
+"""What every family of methods stands on: a Tensor's parts, and the one way an op is applied (floor 4)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cafe import tape
+from cafe.dtype import Array, DType, dtype_of
+from cafe.ops.base import Op
+from cafe.shape import Shape, shares_memory
+from cafe.tape import Node, Version
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+_next_id = itertools.count(1).__next__
+
+
+class Base:
+    """An array, its place in the graph (None outside it), and the version cell of the variable whose storage it views (or None)."""
+
+    __slots__ = ("__weakref__", "_data", "_id", "_node", "_version")
+
+    # an ndarray on the left of an operator leaves it to us
+    __array_ufunc__: ClassVar[None] = None
+    _plain: ClassVar[type[Any]]  # Tensor: what the methods of a Var give, too
+
+    _data: Array
+    _node: Node | None
+    _version: Version | None
+    _id: int
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes, as a tuple."""
+        return self._data.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return dtype_of(self._data)
+
+    def _apply(self, op: Op, *others: Tensor) -> Tensor:
+        """The op on this tensor and others, recorded if any of them descends from a variable."""
+        return apply(op, self, *others)
+
+
+def wrap(data: Array, node: Node | None = None, version: Version | None = None) -> Tensor:
+    """A Tensor over this array itself."""
+    out: Tensor = object.__new__(Base._plain)
+    out._data, out._node, out._version, out._id = data, node, version, _next_id()
+    return out
+
+
+def apply(op: Op, *tensors: Base) -> Tensor:
+    """Applies an op to tensors: `cafe.apply`. The result is recorded if an input descends from a variable.
+
+    op: a rule; users' own subclass `cafe.Op`.
+
+    >>> import cafe
+    >>> class Double(cafe.Op):
+    ...     name = "double"
+    ...     def forward(self, xp, x):
+    ...         return xp.affine(x, 2.0, 0.0)
+    ...     def backward(self, xp, g, r, x):
+    ...         return (xp.affine(g, 2.0, 0.0),)
+    >>> x = cafe.Var([1.0, 2.0])
+    >>> y = cafe.apply(Double(), x).sum_all()
+    >>> y.backward().get(x).tolist()
+    [2.0, 2.0]
+    """
+    y, node = tape.run(
+        op, tuple([t._data for t in tensors]), tuple([t._node for t in tensors]), tuple([t._version for t in tensors])
+    )
+    version = tensors[0]._version if op.views else None
+    if version is not None and not shares_memory(y, tensors[0]._data):
+        version = None
+    return wrap(y, node, version)

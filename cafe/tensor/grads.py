@@ -1,0 +1,104 @@
+"""GradStore: what a backward gives (floor 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cafe.dtype import Array
+from cafe.errors import Error, ShapeMismatchBinaryOp
+from cafe.tape import Node
+
+from .base import Base, wrap
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+
+class GradStore:
+    """Gradients by variable. A variable that the loss was not computed from has no entry.
+
+    >>> import cafe
+    >>> a, b = cafe.Var([2.0]), cafe.Var([5.0])
+    >>> grads = (a * a).sum_all().backward()
+    >>> grads.get(a).tolist(), grads.get(b)
+    ([4.0], None)
+    """
+
+    __slots__ = ("_grads",)
+
+    def __init__(self) -> None:
+        self._grads: dict[int, Tensor] = {}
+
+    def get(self, tensor: Tensor) -> Tensor | None:
+        """The gradient for this variable (or retained tensor), or None."""
+        return self._grads.get(tensor._id)
+
+    def get_id(self, tensor_id: int) -> Tensor | None:
+        """The gradient for the variable with this id, or None."""
+        return self._grads.get(tensor_id)
+
+    def get_ids(self) -> list[int]:
+        """The ids of all that has a gradient here."""
+        return list(self._grads)
+
+    def insert(self, tensor: Tensor, grad: Tensor) -> Tensor | None:
+        """Puts a gradient in; gives the one that was there.
+
+        Raises: ShapeMismatchBinaryOp when the shapes differ.
+        """
+        if tensor.shape != grad.shape:
+            raise ShapeMismatchBinaryOp("insert", tensor.shape, grad.shape)
+        before = self._grads.get(tensor._id)
+        self._grads[tensor._id] = grad
+        return before
+
+    def remove(self, tensor: Tensor) -> Tensor | None:
+        """Takes a gradient out; gives it, or None."""
+        return self._grads.pop(tensor._id, None)
+
+    def extend(self, other: GradStore) -> None:
+        """Adds another store's gradients to these: what accumulation over batches needs."""
+        for key, grad in other._grads.items():
+            self._grads[key] = self._grads[key].add(grad) if key in self._grads else grad
+
+    def __getitem__(self, tensor: Tensor) -> Tensor:
+        found = self._grads.get(tensor._id)
+        if found is None:
+            raise _NoGradient(f"no gradient for this tensor of shape {tensor.dims()}").help(
+                "it is no variable that the loss was computed from; `get` gives None instead"
+            )
+        return found
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        return tensor._id in self._grads
+
+    def __len__(self) -> int:
+        return len(self._grads)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._grads)
+
+    def __repr__(self) -> str:
+        return f"GradStore({len(self._grads)} gradients)"
+
+    def _fill(self, found: dict[Node, Any], retained: dict[Node, int]) -> None:
+        """Takes what the tape found: arrays, or Tensors where the walk was recorded."""
+        for node, g in found.items():
+            key = retained.get(node) if node.op is not None else node.owner
+            if key is None:
+                continue
+            self._grads[key] = g if isinstance(g, Base) else wrap(_settled(g, node))  # type: ignore[assignment]
+
+
+class _NoGradient(Error, KeyError):
+    pass
+
+
+def _settled(g: Array, node: Node) -> Array:
+    """The gradient in the node's own dtype and in memory of its own, row-major."""
+    if g.dtype != node.dtype:
+        return g.astype(node.dtype)
+    return np.array(g, order="C") if node.op is not None or not g.flags.c_contiguous else g

@@ -1,0 +1,195 @@
+"""The verbs on Tensors: what a rule is given when its backward is itself recorded (floor 4).
+
+Names and arguments are those of `cafe.kernels`. A verb that has an op is that op, applied; a fused backward is its composition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, partialmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cafe.dtype import Array, DTypeLike, as_dtype
+from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
+from cafe.kernels.unary import (
+    gelu_backward_ref,
+    gelu_erf_backward_ref,
+    relu_backward_ref,
+    sigmoid_backward_ref,
+    silu_backward_ref,
+    tanh_backward_ref,
+)
+from cafe.ops import binary as binary_ops
+from cafe.ops import indexing as indexing_ops
+from cafe.ops import layout as layout_ops
+from cafe.ops import matmul as matmul_ops
+from cafe.ops import reduce as reduce_ops
+from cafe.ops import softmax as softmax_ops
+from cafe.ops import unary as unary_ops
+from cafe.ops.base import Op
+from cafe.tape import Node
+
+from .base import apply, wrap
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+
+def _with(make: Callable[..., Op]) -> Callable[..., Tensor]:
+    """The verb (tensor, *parameters) of an op that has parameters."""
+    return lambda x, *parameters: apply(make(*parameters), x)
+
+
+def _row(name: str) -> Callable[..., Tensor]:
+    """The verb of a row of the unary table."""
+    return partial(apply, unary_ops.BY_NAME[name])
+
+
+def cast(x: Tensor, dtype: DTypeLike) -> Tensor:
+    """x under another dtype; itself if it has that one."""
+    target = as_dtype(dtype)
+    return x if x.dtype is target else apply(unary_ops.Cast(target.numpy, target.is_float and x.dtype.is_float), x)
+
+
+def full_like(x: Tensor, value: float) -> Tensor:
+    """A constant of x's shape and dtype."""
+    return wrap(np.full(x.shape, value, x.dtype.numpy))
+
+
+def zeros(shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
+    """A constant of zeros."""
+    return wrap(np.zeros(shape, as_dtype(dtype).numpy))
+
+
+def index_select(x: Tensor, ids: Tensor, dim: int) -> Tensor:
+    """y[…, i, …] = x[…, ids[i], …]."""
+    return apply(indexing_ops.IndexSelect(dim), x, ids)
+
+
+def index_add(x: Tensor, ids: Tensor, source: Tensor, dim: int) -> Tensor:
+    """x with source's slices added at the ids."""
+    return apply(indexing_ops.IndexAdd(dim), x, ids, source)
+
+
+def gather(x: Tensor, ids: Tensor, dim: int) -> Tensor:
+    """y[i, j, k] = x[i, ids[i, j, k], k] for dim 1."""
+    return apply(indexing_ops.Gather(dim), x, ids)
+
+
+def scatter_add(x: Tensor, ids: Tensor, source: Tensor, dim: int) -> Tensor:
+    """x with source added where `gather` by the same ids would read."""
+    return apply(indexing_ops.ScatterAdd(dim), x, ids, source)
+
+
+def cat(xs: Sequence[Tensor], dim: int) -> Tensor:
+    """Tensors one after the other along a dim."""
+    return apply(layout_ops.Cat(dim), *xs)
+
+
+def linear(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    """x wᵀ + b."""
+    return apply(matmul_ops.Linear(), x, w) if b is None else apply(matmul_ops.Linear(), x, w, b)
+
+
+def _on_self(xp: Verbs, composition: Callable[..., Any], *args: Any) -> Any:
+    """A composition on the verbs it is a method of."""
+    return composition(xp, *args)
+
+
+class Verbs:
+    """Every verb that a rule may use, on Tensors."""
+
+    neg = staticmethod(_row("neg"))
+    sqr = staticmethod(_row("sqr"))
+    sqrt = staticmethod(_row("sqrt"))
+    recip = staticmethod(_row("recip"))
+    exp = staticmethod(_row("exp"))
+    log = staticmethod(_row("log"))
+    sin = staticmethod(_row("sin"))
+    cos = staticmethod(_row("cos"))
+    tanh = staticmethod(_row("tanh"))
+    erf = staticmethod(_row("erf"))
+    relu = staticmethod(_row("relu"))
+    sigmoid = staticmethod(_row("sigmoid"))
+    softplus = staticmethod(_row("softplus"))
+    silu = staticmethod(_row("silu"))
+    gelu = staticmethod(_row("gelu"))
+    gelu_erf = staticmethod(_row("gelu_erf"))
+    abs = staticmethod(_row("abs"))
+    sign = staticmethod(_row("sign"))
+    floor = staticmethod(_row("floor"))
+    ceil = staticmethod(_row("ceil"))
+    round = staticmethod(_row("round"))
+    affine = staticmethod(_with(unary_ops.Affine))
+    powf = staticmethod(_with(unary_ops.Powf))
+    elu = staticmethod(_with(unary_ops.Elu))
+    clamp = staticmethod(_with(unary_ops.Clamp))
+    cast = staticmethod(cast)
+
+    add = staticmethod(partial(apply, binary_ops.Add()))
+    sub = staticmethod(partial(apply, binary_ops.Sub()))
+    mul = staticmethod(partial(apply, binary_ops.Mul()))
+    div = staticmethod(partial(apply, binary_ops.Div()))
+    maximum = staticmethod(partial(apply, binary_ops.Maximum()))
+    minimum = staticmethod(partial(apply, binary_ops.Minimum()))
+    pow = staticmethod(partial(apply, binary_ops.Pow()))
+    where = staticmethod(partial(apply, binary_ops.Where()))
+    eq = staticmethod(partial(apply, binary_ops.Compare("eq")))
+    ne = staticmethod(partial(apply, binary_ops.Compare("ne")))
+    lt = staticmethod(partial(apply, binary_ops.Compare("lt")))
+    le = staticmethod(partial(apply, binary_ops.Compare("le")))
+    gt = staticmethod(partial(apply, binary_ops.Compare("gt")))
+    ge = staticmethod(partial(apply, binary_ops.Compare("ge")))
+    full_like = staticmethod(full_like)
+    zeros = staticmethod(zeros)
+
+    sum = staticmethod(_with(reduce_ops.Sum))
+    max = staticmethod(_with(partial(reduce_ops.Extreme, "max")))
+    min = staticmethod(_with(partial(reduce_ops.Extreme, "min")))
+    argmax = staticmethod(_with(partial(reduce_ops.ArgExtreme, "argmax")))
+    argmin = staticmethod(_with(partial(reduce_ops.ArgExtreme, "argmin")))
+    cumsum = staticmethod(_with(reduce_ops.Cumsum))
+
+    reshape = staticmethod(_with(layout_ops.Reshape))
+    permute = staticmethod(_with(layout_ops.Permute))
+    broadcast_to = staticmethod(_with(layout_ops.BroadcastTo))
+    slice = staticmethod(_with(layout_ops.Slice))
+    unslice = staticmethod(_with(layout_ops.Unslice))
+    cat = staticmethod(cat)
+    contiguous = staticmethod(partial(apply, layout_ops.Contiguous()))
+    copy = staticmethod(partial(apply, layout_ops.Copy()))
+
+    index_select = staticmethod(index_select)
+    index_add = staticmethod(index_add)
+    gather = staticmethod(gather)
+    scatter_add = staticmethod(scatter_add)
+
+    matmul = staticmethod(partial(apply, matmul_ops.Matmul()))
+    linear = staticmethod(linear)
+    softmax = staticmethod(_with(softmax_ops.Softmax))
+    log_softmax = staticmethod(_with(softmax_ops.LogSoftmax))
+
+    # fused gradients, as their compositions
+    relu_backward = partialmethod(_on_self, relu_backward_ref)
+    tanh_backward = partialmethod(_on_self, tanh_backward_ref)
+    sigmoid_backward = partialmethod(_on_self, sigmoid_backward_ref)
+    silu_backward = partialmethod(_on_self, silu_backward_ref)
+    gelu_backward = partialmethod(_on_self, gelu_backward_ref)
+    gelu_erf_backward = partialmethod(_on_self, gelu_erf_backward_ref)
+    softmax_backward = partialmethod(_on_self, softmax_backward_ref)
+    log_softmax_backward = partialmethod(_on_self, log_softmax_backward_ref)
+
+
+class _Graph:
+    """What the tape is handed to record a backward."""
+
+    xp: Any = Verbs()
+
+    def wrap(self, array: Array, node: Node | None) -> Tensor:
+        """The array as a Tensor with its place in the graph."""
+        return wrap(array, node)
+
+
+GRAPH = _Graph()
