@@ -138,7 +138,7 @@ def resolve_dims(shape: Shape, dims: Dims, op: str) -> Shape:
 
     Raises: DimOutOfRange, DuplicateDimIndex.
     """
-    given: tuple[Dim, ...] = (dims,) if isinstance(dims, int | D) or hasattr(dims, "__index__") else tuple(dims)
+    given: tuple[Dim, ...] = tuple(dims) if isinstance(dims, Sequence) else (dims,)
     found = tuple(resolve_dim(shape, d, op) for d in given)
     if len(set(found)) != len(found):
         raise DuplicateDimIndex(shape, found, op)

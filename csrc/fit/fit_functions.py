@@ -8,6 +8,7 @@ rounding, and the bound printed is that of the rounded ones evaluated exactly.
 
 from __future__ import annotations
 
+import functools
 import struct
 import sys
 from collections.abc import Callable
@@ -30,13 +31,18 @@ def value(coefficients: list[mpf], x: mpf) -> mpf:
     return mp.polyval(coefficients[::-1], x)
 
 
+@functools.cache
+def grid(a: mpf, b: mpf) -> list[mpf]:
+    """Where errors are looked at: the Chebyshev points of [a, b], dense at the ends, where the error moves fastest."""
+    points = 1000
+    return [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * i / points) for i in range(points + 1)]
+
+
 def extremes(error: Function, a: mpf, b: mpf, count: int) -> list[mpf]:
-    """The `count` alternating extremes of `error` on [a, b], found on a fine grid of Chebyshev points."""
-    points = 40 * count
-    grid = [(a + b) / 2 - (b - a) / 2 * mp.cos(mp.pi * i / points) for i in range(points + 1)]
+    """The `count` alternating extremes of `error` on [a, b]."""
     runs: list[mpf] = []
     best: list[mpf] = []
-    for x in grid:
+    for x in grid(a, b):
         e = error(x)
         if best and (e > 0) == (best[-1] > 0):
             if abs(e) > abs(best[-1]):
@@ -81,6 +87,7 @@ def remez(f: Function, weight: Function, powers: list[int], a: mpf, b: mpf) -> l
 
 def fit(f: Function, weight: Function, degree: int, a: mpf, b: mpf, bits: int) -> tuple[list[mpf], mpf]:
     """The rounded coefficients c0..c_degree and the largest weighted error they leave."""
+    f = functools.cache(f)
     fixed: list[mpf] = []
     for top in range(degree, -1, -1):
         done = {top + 1 + i: c for i, c in enumerate(fixed)}
@@ -90,8 +97,7 @@ def fit(f: Function, weight: Function, degree: int, a: mpf, b: mpf, bits: int) -
 
         free = remez(rest, weight, list(range(top + 1)), a, b)
         fixed.insert(0, rounded(free[-1], bits))
-    grid = [a + (b - a) * i / 2000 for i in range(2001)]
-    return fixed, max(abs(weight(x) * (f(x) - value(fixed, x))) for x in grid)
+    return fixed, max(abs(weight(x) * (f(x) - value(fixed, x))) for x in grid(a, b))
 
 
 def hexadecimal(x: mpf, bits: int) -> str:
@@ -126,11 +132,60 @@ def fit_exp(bits: int, degree: int, high_bits: int) -> None:
     def q(r: mpf) -> mpf:
         return (mp.expm1(r) - r) / r**2 if abs(r) > mpf(10) ** -18 else mpf(1) / 2 + r / 6
 
-    found, bound = fit(q, lambda r: r**2 / mp.exp(r), degree, -edge, edge, bits)
     split_constant("ln2", mp.log(2), bits, high_bits)
-    note = f"(exp r - 1 - r) / r^2, degree {degree}, |r| <= {mp.nstr(edge, 5)}: exp within 2^{mp.nstr(mp.log(bound, 2), 4)}, relative"
-    emit("exp", note, found, bits)
-    print(f"{name_of(bits)} {note}", file=sys.stderr)
+    report("exp", "(exp r - 1 - r) / r^2, |r| <= 0.3467", fit(q, lambda r: r**2 / mp.exp(r), degree, -edge, edge, bits), bits)
+
+
+def fit_log(bits: int, degree: int) -> None:
+    """ln(1 + f) = 2 s + s^3 q(s^2), s = f / (2 + f), |s| <= 1/3, so for 1 + f in [1/2, 2]; relative error."""
+
+    def q(z: mpf) -> mpf:
+        s = mp.sqrt(z)
+        return (2 * mp.atanh(s) / s - 2) / z if z > mpf(10) ** -18 else mpf(2) / 3 + 2 * z / 5
+
+    report("log", "(ln(1 + f) / s - 2) / s^2 in s^2 <= 1/9", fit(q, lambda z: z / 2, degree, mpf(0), mpf(1) / 9, bits), bits)
+
+
+def fit_tanh(bits: int, degree: int) -> None:
+    """tanh x = x + x^3 q(x^2) on |x| <= 0.625; relative error."""
+
+    def q(z: mpf) -> mpf:
+        x = mp.sqrt(z)
+        return (mp.tanh(x) / x - 1) / z if z > mpf(10) ** -18 else -mpf(1) / 3 + 2 * z / 15
+
+    report("tanh", "(tanh x / x - 1) / x^2 in x^2, |x| <= 0.625", fit(q, lambda z: z, degree, mpf(0), mpf("0.625") ** 2, bits), bits)
+
+
+def fit_erf(bits: int, degree: int) -> None:
+    """erf x = x + x q(x^2) on |x| <= 1; relative error."""
+
+    def q(z: mpf) -> mpf:
+        x = mp.sqrt(z)
+        return mp.erf(x) / x - 1 if z > mpf(10) ** -30 else 2 / mp.sqrt(mp.pi) - 1
+
+    report("erf", "erf x / x - 1 in x^2, |x| <= 1", fit(q, lambda z: mpf("0.9"), degree, mpf(0), mpf(1), bits), bits)
+
+
+def fit_erfcx(bits: int, degree: int, top: str) -> None:
+    """exp(z^2) erfc z = t q(2t - 1) with t = 1 / (1 + ERFCX_SLOPE z), 0 <= z <= top; relative error."""
+    slope = mpf("0.35")
+    print(f"static const {'float' if bits == 24 else 'double'} {name_of(bits)}_erfcx_slope = {'0.35f' if bits == 24 else '0.35'};")
+    slope = rounded(slope, bits)
+
+    def q(w: mpf) -> mpf:
+        t = (w + 1) / 2
+        z = (1 / t - 1) / slope
+        return mp.exp(z * z) * mp.erfc(z) / t
+
+    low = 2 / (1 + slope * mpf(top)) - 1
+    report("erfcx", f"exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= {top}", fit(q, lambda w: 1 / q(w), degree, low, mpf(1), bits), bits)
+
+
+def report(name: str, what: str, fitted: tuple[list[mpf], mpf], bits: int) -> None:
+    """Writes the array with its bound, to the screen too."""
+    note = f"{what}: within 2^{mp.nstr(mp.log(fitted[1], 2), 4)}, relative"
+    emit(name, note, fitted[0], bits)
+    print(f"{name_of(bits)} {name}: {note}", file=sys.stderr)
 
 
 def exp_limits(bits: int, low: str, high: str) -> None:
@@ -149,8 +204,16 @@ def main() -> None:
     print("#ifndef CAFE_COEFFICIENTS_H\n#define CAFE_COEFFICIENTS_H\n")
     fit_exp(24, 4, 15)
     exp_limits(24, "-104.0", "89.0")
+    fit_log(24, 4)
+    fit_tanh(24, 5)
+    fit_erf(24, 7)
+    fit_erfcx(24, 9, "10.3")
     fit_exp(53, 10, 41)
     exp_limits(53, "-746.0", "710.0")
+    fit_log(53, 10)
+    fit_tanh(53, 12)
+    fit_erf(53, 13)
+    fit_erfcx(53, 22, "27.5")
     print("#endif")
 
 
