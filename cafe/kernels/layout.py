@@ -17,7 +17,7 @@ from .base import primitive
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
     """The same elements in row-major order under another shape: a view if x's strides allow one."""
-    return reshape_ref(x, shape)
+    return x.reshape(shape)
 
 
 @primitive
@@ -27,7 +27,7 @@ def reshape_ref(x: Array, shape: tuple[int, ...]) -> Array:
 
 def permute(x: Array, dims: tuple[int, ...]) -> Array:
     """A view with dim i taken from x's dim dims[i]."""
-    return permute_ref(x, dims)
+    return x.transpose(dims)
 
 
 @primitive
@@ -37,7 +37,7 @@ def permute_ref(x: Array, dims: tuple[int, ...]) -> Array:
 
 def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """A view of x repeated with stride 0."""
-    return broadcast_to_ref(x, shape)
+    return np.broadcast_to(x, shape)
 
 
 @primitive
@@ -47,7 +47,8 @@ def broadcast_to_ref(x: Array, shape: tuple[int, ...]) -> Array:
 
 def slice(x: Array, key: tuple[Any, ...]) -> Array:
     """A view of every step-th element between bounds, one slice a dim."""
-    return slice_ref(x, key)
+    y: Array = x[key]
+    return y
 
 
 @primitive
