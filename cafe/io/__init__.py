@@ -1,0 +1,1 @@
+"""Files: bytes to tensors and back, a module a format (floor 5)."""
