@@ -38,7 +38,7 @@ class LayoutMethods(Base):
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in row-major order under another shape, in which one size may be a hole: -1, None or ().
 
-        A view where the strides allow one. Gradient: g, reshaped back.
+        `reshape(())` is a scalar. A view where the strides allow one. Gradient: g, reshaped back.
 
         Raises: ShapeMismatchBinaryOp when the counts differ; Error when a hole cannot be filled.
 
@@ -46,7 +46,7 @@ class LayoutMethods(Base):
         >>> cafe.Tensor.arange(0, 6).reshape((2, -1)).dims()
         [2, 3]
         """
-        given = shape[0] if len(shape) == 1 and shape[0] != () else shape
+        given = shape[0] if len(shape) == 1 else shape
         target = parse_hole(given, prod(self.shape))
         if prod(target) != prod(self.shape):
             raise ShapeMismatchBinaryOp("reshape", self.shape, target)

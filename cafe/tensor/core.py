@@ -67,6 +67,11 @@ class Tensor(
         """`Device.Cpu`."""
         return Device.Cpu
 
+    def to_device(self, device: Device) -> Tensor:
+        """Itself: there is one device."""
+        check_device(device)
+        return self
+
     @property
     def rank(self) -> int:
         """The number of dims."""
