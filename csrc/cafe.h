@@ -33,8 +33,17 @@ void cafe_set_num_threads(int n);
 
 /* ---- softmax: bodies/softmax.inc, softmax.c ---- */
 
-/* y = exp(x - max x) / sum exp(x - max x) along the middle axis of (outer, n, inner). In place. */
+/* Along the middle axis of (outer, n, inner): y = exp(x - max x) / sum exp(x - max x), and its logarithm. In place. A row with a NaN
+ * or +inf in it, or of -inf alone, is NaN. */
 void cafe_softmax_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 void cafe_softmax_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_log_softmax_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_log_softmax_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+/* From the results y: dx = y (dy - sum dy y) for softmax, dx = dy - exp(y) sum dy for its logarithm. dx may be dy or y. */
+void cafe_softmax_backward_f32(float *dx, const float *dy, const float *y, int64_t outer, int64_t n, int64_t inner);
+void cafe_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
+void cafe_log_softmax_backward_f32(float *dx, const float *dy, const float *y, int64_t outer, int64_t n, int64_t inner);
+void cafe_log_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
 
 #endif

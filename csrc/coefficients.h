@@ -3,15 +3,41 @@
 #define CAFE_COEFFICIENTS_H
 
 static const float f32_ln2_high = 0x1.62e4000000000p-1f, f32_ln2_low = 0x1.7f7d1c0000000p-20f;
-/* (exp r - 1 - r) / r^2, degree 4, |r| <= 0.34675: exp within 2^-27.73, relative */
-static const float f32_exp_c[5] = {0x1.fffffc0000000p-2f, 0x1.5554900000000p-3f, 0x1.5558f20000000p-5f, 0x1.123a240000000p-7f, 0x1.6a24000000000p-10f};
+/* (exp r - 1 - r) / r^2, |r| <= 0.3467: within 2^-28.04, relative */
+static const float f32_exp_c[5] = {0x1.fffffc0000000p-2f, 0x1.5554920000000p-3f, 0x1.5558f20000000p-5f, 0x1.123a200000000p-7f, 0x1.6a23cc0000000p-10f};
 
 static const float f32_exp_low = -104.0f, f32_exp_high = 89.0f;
 
+/* (ln(1 + f) / s - 2) / s^2 in s^2 <= 1/9: within 2^-30.38, relative */
+static const float f32_log_c[5] = {0x1.5555580000000p-1f, 0x1.9996a80000000p-2f, 0x1.2509720000000p-2f, 0x1.b6d6a40000000p-3f, 0x1.f1aede0000000p-3f};
+
+/* (tanh x / x - 1) / x^2 in x^2, |x| <= 0.625: within 2^-30.04, relative */
+static const float f32_tanh_c[6] = {-0x1.5555540000000p-2f, 0x1.11106c0000000p-3f, -0x1.b9ef7c0000000p-5f, 0x1.6394d80000000p-6f, -0x1.0c21440000000p-7f, 0x1.197b760000000p-9f};
+
+/* erf x / x - 1 in x^2, |x| <= 1: within 2^-27.23, relative */
+static const float f32_erf_c[8] = {0x1.06eba80000000p-3f, -0x1.8127460000000p-2f, 0x1.ce2f0a0000000p-4f, -0x1.b829d80000000p-6f, 0x1.562b1a0000000p-8f, -0x1.bcd7e00000000p-11f, 0x1.d8b8900000000p-14f, -0x1.44cfc60000000p-17f};
+
+static const float f32_erfcx_slope = 0.35f;
+/* exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= 10.3: within 2^-24.83, relative */
+static const float f32_erfcx_c[10] = {0x1.7f31a00000000p-2f, 0x1.359d1e0000000p-2f, 0x1.8dc5820000000p-3f, 0x1.85849c0000000p-4f, 0x1.04da300000000p-5f, 0x1.2bf71a0000000p-8f, -0x1.a115660000000p-10f, -0x1.bca2b00000000p-11f, 0x1.b7a42e0000000p-15f, 0x1.3e07760000000p-14f};
+
 static const double f64_ln2_high = 0x1.62e42fefa4000p-1, f64_ln2_low = -0x1.8432a1b0e2634p-43;
-/* (exp r - 1 - r) / r^2, degree 10, |r| <= 0.34675: exp within 2^-60.19, relative */
-static const double f64_exp_c[11] = {0x1.0000000000000p-1, 0x1.555555555555bp-3, 0x1.5555555555501p-5, 0x1.111111110ec55p-7, 0x1.6c16c16c306e0p-10, 0x1.a01a01b387b12p-13, 0x1.a01a01364fd02p-16, 0x1.71ddf0028b26ap-19, 0x1.27e5b4993e94dp-22, 0x1.af6c1dbf3fb2dp-26, 0x1.1e3cf69c82f55p-29};
+/* (exp r - 1 - r) / r^2, |r| <= 0.3467: within 2^-60.15, relative */
+static const double f64_exp_c[11] = {0x1.0000000000000p-1, 0x1.555555555555bp-3, 0x1.5555555555502p-5, 0x1.111111110ec40p-7, 0x1.6c16c16c305d6p-10, 0x1.a01a01b38a1e5p-13, 0x1.a01a013650107p-16, 0x1.71ddf00272b8bp-19, 0x1.27e5b48f65d50p-22, 0x1.af6c1dcf6d857p-26, 0x1.1e3d0c429b2a2p-29};
 
 static const double f64_exp_low = -746.0, f64_exp_high = 710.0;
+
+/* (ln(1 + f) / s - 2) / s^2 in s^2 <= 1/9: within 2^-58.6, relative */
+static const double f64_log_c[11] = {0x1.5555555555556p-1, 0x1.999999999955dp-2, 0x1.24924924c1d97p-2, 0x1.c71c71a5de01cp-3, 0x1.745d1e0310aacp-3, 0x1.3b12d5d9073f6p-3, 0x1.112345c5c053bp-3, 0x1.dfe2a53e9a655p-4, 0x1.c16fb6890069dp-4, 0x1.1e7bf2f91bdc1p-4, 0x1.5141dfdf60cd9p-3};
+
+/* (tanh x / x - 1) / x^2 in x^2, |x| <= 0.625: within 2^-57.96, relative */
+static const double f64_tanh_c[13] = {-0x1.5555555555555p-2, 0x1.11111111110d4p-3, -0x1.ba1ba1ba175e3p-5, 0x1.664f48818d6efp-6, -0x1.226e352b35c0ep-7, 0x1.d6d3c5e6658d4p-9, -0x1.7da29822cf9a1p-10, 0x1.354dca4706987p-11, -0x1.f4bf2b219f382p-13, 0x1.91a5bf8423238p-14, -0x1.335ad56f4ba98p-15, 0x1.8c2e55560eb38p-17, -0x1.31935c4c1a693p-19};
+
+/* erf x / x - 1 in x^2, |x| <= 1: within 2^-56.31, relative */
+static const double f64_erf_c[14] = {0x1.06eba8214db69p-3, -0x1.812746b0379e7p-2, 0x1.ce2f21a042bdep-4, -0x1.b82ce312889c2p-6, 0x1.565bcd0e65193p-8, -0x1.c02db3fef0192p-11, 0x1.f9a326c2d9041p-14, -0x1.f4d2562a11757p-17, 0x1.b9e6518de51afp-20, -0x1.5f6d9cbd8ff58p-23, 0x1.fc43f034ab8cap-27, -0x1.4e635aa2a2083p-30, 0x1.7f171ce869a9bp-34, -0x1.29e14625b31d2p-38};
+
+static const double f64_erfcx_slope = 0.35;
+/* exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= 27.5: within 2^-53.95, relative */
+static const double f64_erfcx_c[23] = {0x1.7f31a0c6ca638p-2, 0x1.359d20bbbdce1p-2, 0x1.8dc5a0302901ap-3, 0x1.858400918fae0p-4, 0x1.04d31cc308cfbp-5, 0x1.2c538a905b5cbp-8, -0x1.9ce9bd39dda79p-10, -0x1.c908863eaa1ffp-11, 0x1.c581d459f2cb4p-16, 0x1.ea9e7aa91d731p-14, 0x1.8b04e95440f04p-18, -0x1.22c292ad43348p-16, -0x1.e09ebc9154f46p-21, 0x1.8aad6f147cf98p-19, -0x1.0fe85e636bbbfp-24, -0x1.1d2aa7636151ap-21, 0x1.639cc5ab172e7p-24, 0x1.82dbabb0ee566p-24, -0x1.070ab7361362ap-25, -0x1.92d21a739e858p-27, 0x1.ce434dc444e4bp-28, 0x1.9bc86dedd8dc8p-31, -0x1.740fc468a9a75p-31};
 
 #endif

@@ -5,9 +5,19 @@ The order of a row's sum depends on its length alone, and up to eight elements i
 
 from __future__ import annotations
 
+from math import prod
+
+import numpy as np
+
 from cafe.dtype import Array
 
+from . import _ffi
 from .base import XP, composition, twins
+
+_SOFTMAX = _ffi.kernel("softmax")
+_SOFTMAX_BACKWARD = _ffi.kernel("softmax_backward")
+_LOG_SOFTMAX = _ffi.kernel("log_softmax")
+_LOG_SOFTMAX_BACKWARD = _ffi.kernel("log_softmax_backward")
 
 
 def softmax(x: Array, dim: int) -> Array:
@@ -15,7 +25,8 @@ def softmax(x: Array, dim: int) -> Array:
 
     Bound: 4 ulp + the row's length / 2³ ulp.
     """
-    return twins.softmax(x, dim)
+    found = _SOFTMAX.get(x.dtype)
+    return twins.softmax(x, dim) if found is None else _forward(found, x, dim)
 
 
 @composition
@@ -26,7 +37,8 @@ def softmax_ref(xp: XP, x: Array, dim: int) -> Array:
 
 def softmax_backward(g: Array, y: Array, dim: int) -> Array:
     """y (g − Σ g y), with y the softmax."""
-    return twins.softmax_backward(g, y, dim)
+    found = _SOFTMAX_BACKWARD.get(y.dtype)
+    return twins.softmax_backward(g, y, dim) if found is None else _backward(found, g, y, dim)
 
 
 @composition
@@ -36,7 +48,8 @@ def softmax_backward_ref(xp: XP, g: Array, y: Array, dim: int) -> Array:
 
 def log_softmax(x: Array, dim: int) -> Array:
     """x − max − ln Σ exp(x − max) along the dim."""
-    return twins.log_softmax(x, dim)
+    found = _LOG_SOFTMAX.get(x.dtype)
+    return twins.log_softmax(x, dim) if found is None else _forward(found, x, dim)
 
 
 @composition
@@ -47,9 +60,28 @@ def log_softmax_ref(xp: XP, x: Array, dim: int) -> Array:
 
 def log_softmax_backward(g: Array, y: Array, dim: int) -> Array:
     """g − eʸ Σ g, with y the log-softmax."""
-    return twins.log_softmax_backward(g, y, dim)
+    found = _LOG_SOFTMAX_BACKWARD.get(y.dtype)
+    return twins.log_softmax_backward(g, y, dim) if found is None else _backward(found, g, y, dim)
 
 
 @composition
 def log_softmax_backward_ref(xp: XP, g: Array, y: Array, dim: int) -> Array:
     return xp.sub(g, xp.mul(xp.exp(y), xp.sum(g, (dim,), True)))
+
+
+def _forward(kernel: _ffi.Kernel, x: Array, dim: int) -> Array:
+    f, p = kernel
+    x = np.ascontiguousarray(x)
+    shape = x.shape
+    y = np.empty(shape, x.dtype)
+    f(p(y), p(x), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
+    return y
+
+
+def _backward(kernel: _ffi.Kernel, g: Array, y: Array, dim: int) -> Array:
+    f, p = kernel
+    g, y = np.ascontiguousarray(g), np.ascontiguousarray(y)
+    shape = y.shape
+    gx = np.empty(shape, y.dtype)
+    f(p(gx), p(g), p(y), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
+    return gx
