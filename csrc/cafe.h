@@ -31,6 +31,22 @@ const char *cafe_build_info(void);
 int cafe_get_num_threads(void);
 void cafe_set_num_threads(int n);
 
+/* ---- probe: bodies/probe.inc, probe.c. What the machine gives at most; the bench puts kernels beside it ---- */
+
+enum { CAFE_PROBE_FMAS = 196608 };
+
+/* y has n elements; each takes CAFE_PROBE_FMAS multiply-adds that stay in registers. */
+void cafe_probe_fma_f32(float *y, int64_t n);
+void cafe_probe_fma_f64(double *y, int64_t n);
+
+/* n times: reads `reads` elements of x and writes `writes` elements of y, both onwards from the last; sums (n elements) gets what was read. y may
+ * be x: then each time the first `writes` of what was read are written, writes <= reads. reads and writes are multiples of 64. `stream`
+ * writes past the caches and wants y on a 64-byte bound; `store` does not. */
+void cafe_probe_store_f32(float *y, float *sums, const float *x, int64_t n, int64_t reads, int64_t writes);
+void cafe_probe_store_f64(double *y, double *sums, const double *x, int64_t n, int64_t reads, int64_t writes);
+void cafe_probe_stream_f32(float *y, float *sums, const float *x, int64_t n, int64_t reads, int64_t writes);
+void cafe_probe_stream_f64(double *y, double *sums, const double *x, int64_t n, int64_t reads, int64_t writes);
+
 /* ---- softmax: bodies/softmax.inc, softmax.c ---- */
 
 /* Along the middle axis of (outer, n, inner): y = exp(x - max x) / sum exp(x - max x), and its logarithm. In place. A row with a NaN
