@@ -233,3 +233,24 @@ def shares_memory(a: Array, b: Array) -> bool:
     return bool(_may_share_memory(a, b))
 
 
+
+
+def conv_out(size: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:
+    """How many places a kernel has along each axis: ⌊(size + 2 padding − dilation (kernel − 1) − 1) / stride⌋ + 1, below 1 where it has none.
+
+    >>> conv_out((32, 33), (3, 3), (2, 2), (4, 4), (4, 4))
+    (16, 17)
+    """
+    return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip(size, kernel, stride, padding, dilation))
+
+
+def conv_transpose_out(size: Shape, kernel: Shape, stride: Shape, padding: Shape, output_padding: Shape, dilation: Shape) -> Shape:
+    """The size of a transposed convolution: (size − 1) stride + dilation (kernel − 1) + output_padding + 1 − 2 padding.
+
+    >>> conv_transpose_out((7,), (3,), (2,), (1,), (1,), (1,))
+    (14,)
+    """
+    return tuple(
+        (n - 1) * s + d * (k - 1) + extra + 1 - 2 * p
+        for n, k, s, p, extra, d in zip(size, kernel, stride, padding, output_padding, dilation)
+    )

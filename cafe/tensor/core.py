@@ -16,10 +16,12 @@ from cafe.errors import CannotSetVar, Error, ShapeMismatchBinaryOp, UnexpectedDT
 from cafe.shape import Dim, Shape, check_rank, contiguous_stride, resolve_dim, shares_memory
 
 from ._binary import BinaryMethods
+from ._conv import ConvMethods
 from ._create import CreateMethods
 from ._indexing import IndexingMethods
 from ._layout import LayoutMethods
 from ._matmul import MatmulMethods
+from ._pad import PadMethods
 from ._reduce import ReduceMethods
 from ._unary import UnaryMethods
 from .base import Base, _next_id, wrap
@@ -37,7 +39,15 @@ _ELSEWHERE = {
 
 
 class Tensor(
-    UnaryMethods, BinaryMethods, ReduceMethods, LayoutMethods, IndexingMethods, MatmulMethods, CreateMethods
+    UnaryMethods,
+    BinaryMethods,
+    ReduceMethods,
+    LayoutMethods,
+    PadMethods,
+    IndexingMethods,
+    MatmulMethods,
+    ConvMethods,
+    CreateMethods,
 ):
     """An n-dimensional array of one dtype, with its place in the graph of what it was computed from.
 

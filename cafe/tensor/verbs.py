@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cafe.dtype import Array, DTypeLike, as_dtype
+from cafe.kernels.conv import Geometry, conv_bias_grad_ref
 from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
 from cafe.kernels.unary import (
     gelu_backward_ref,
@@ -22,6 +23,7 @@ from cafe.kernels.unary import (
     tanh_backward_ref,
 )
 from cafe.ops import binary as binary_ops
+from cafe.ops import conv as conv_ops
 from cafe.ops import indexing as indexing_ops
 from cafe.ops import layout as layout_ops
 from cafe.ops import matmul as matmul_ops
@@ -91,6 +93,21 @@ def cat(xs: Sequence[Tensor], dim: int) -> Tensor:
 def linear(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
     """x wᵀ + b."""
     return apply(matmul_ops.Linear(), x, w) if b is None else apply(matmul_ops.Linear(), x, w, b)
+
+
+def conv(x: Tensor, w: Tensor, b: Tensor | None, geometry: Geometry) -> Tensor:
+    """w ∗ x + b."""
+    return apply(conv_ops.Conv(geometry), x, w) if b is None else apply(conv_ops.Conv(geometry), x, w, b)
+
+
+def conv_input_grad(g: Tensor, w: Tensor, size: tuple[int, ...], geometry: Geometry) -> Tensor:
+    """The input gradient of `conv`: the transposed convolution of g."""
+    return apply(conv_ops.ConvInputGrad(size, geometry), g, w)
+
+
+def conv_weight_grad(g: Tensor, x: Tensor, kernel: tuple[int, ...], geometry: Geometry) -> Tensor:
+    """The weight gradient of `conv`."""
+    return apply(conv_ops.ConvWeightGrad(kernel, geometry), g, x)
 
 
 def _on_self(xp: Verbs, composition: Callable[..., Any], *args: Any) -> Any:
@@ -168,6 +185,11 @@ class Verbs:
 
     matmul = staticmethod(partial(apply, matmul_ops.Matmul()))
     linear = staticmethod(linear)
+    im2col = staticmethod(_with(conv_ops.Im2col))
+    col2im = staticmethod(_with(conv_ops.Col2im))
+    conv = staticmethod(conv)
+    conv_input_grad = staticmethod(conv_input_grad)
+    conv_weight_grad = staticmethod(conv_weight_grad)
     softmax = staticmethod(_with(softmax_ops.Softmax))
     log_softmax = staticmethod(_with(softmax_ops.LogSoftmax))
 
@@ -178,6 +200,7 @@ class Verbs:
     silu_backward = partialmethod(_on_self, silu_backward_ref)
     gelu_backward = partialmethod(_on_self, gelu_backward_ref)
     gelu_erf_backward = partialmethod(_on_self, gelu_erf_backward_ref)
+    conv_bias_grad = partialmethod(_on_self, conv_bias_grad_ref)
     softmax_backward = partialmethod(_on_self, softmax_backward_ref)
     log_softmax_backward = partialmethod(_on_self, log_softmax_backward_ref)
 

@@ -1,0 +1,156 @@
+"""Convolution over any number of spatial axes, its two gradients, and `im2col` with its adjoint `col2im` (floor 1).
+
+Letters: N batch, C channels in, O channels out, G groups; along the spatial axes k the kernel's sizes, S the input's, L the output's.
+x is (N, C, *S), w is (O, C/G, *k), y is (N, O, *L), and with stride s, padding p, dilation d
+
+    y[n, o, l] = b[o] + Σ_c Σ_k w[o, c, k] x[n, group(o) C/G + c, l s + k d − p]          x is 0 outside
+
+`conv`, `conv_input_grad` and `conv_weight_grad` are the three derivatives of the one trilinear form Σ y g, so each of them differentiates
+into the other two. `conv_input_grad` is also the transposed convolution. The gradients take any number of places up to the kernel's: what
+`output_padding` adds beyond them is 0.
+
+Bound of each: K · eps times the same sum over absolute values, with K the number of terms.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cafe.dtype import Array
+from cafe.shape import conv_out
+
+from .base import XP, composition, primitive, twins
+
+
+class Geometry(NamedTuple):
+    """How a kernel walks over its input: one number an axis, and the groups of channels that do not see each other."""
+
+    stride: tuple[int, ...]
+    padding: tuple[int, ...]
+    dilation: tuple[int, ...]
+    groups: int = 1
+
+
+def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
+    """Every patch that a kernel sees: x (N, C, *S) → (N, C, *k, *L), whose element [n, c, k, l] is x[n, c, l s + k d − p], 0 outside.
+
+    As a matrix, (C ∏k) × ∏L for each image, the convolution is a product with the kernel's rows.
+    """
+    return im2col_ref(x, kernel, stride, padding, dilation)
+
+
+@primitive
+def im2col_ref(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
+    places = conv_out(x.shape[2:], kernel, stride, padding, dilation)
+    padded = _pad(x, padding)
+    steps = padded.strides[2:]
+    windows = np.lib.stride_tricks.as_strided(
+        padded,
+        (*x.shape[:2], *kernel, *places),
+        (*padded.strides[:2], *(d * b for d, b in zip(dilation, steps)), *(s * b for s, b in zip(stride, steps))),
+        writeable=False,
+    )
+    return windows.copy()
+
+
+def _pad(x: Array, padding: tuple[int, ...]) -> Array:
+    """x with zeros on both sides of each spatial axis; x itself where there is no padding."""
+    if not any(padding):
+        return x
+    padded = np.zeros((*x.shape[:2], *(n + 2 * p for n, p in zip(x.shape[2:], padding))), x.dtype)
+    inside: tuple[Any, ...] = tuple(slice(p, p + n) for n, p in zip(x.shape[2:], padding))
+    padded[:, :, *inside] = x
+    return padded
+
+
+def col2im(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
+    """Patches added back where `im2col` read them, its adjoint: cols (N, C, *k, *L) → (N, C, *size).
+
+    An element is the sum of its patches' entries in ascending order of k.
+    """
+    return col2im_ref(cols, size, stride, padding, dilation)
+
+
+@primitive
+def col2im_ref(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
+    axes = len(size)
+    kernel, places = cols.shape[2 : 2 + axes], cols.shape[2 + axes :]
+    padded = np.zeros((*cols.shape[:2], *(n + 2 * p for n, p in zip(size, padding))), cols.dtype)
+    for k in product(*map(range, kernel)):
+        seen: tuple[Any, ...] = tuple(
+            slice(i * d, i * d + (n - 1) * s + 1 if n else i * d, s) for i, d, n, s in zip(k, dilation, places, stride)
+        )
+        patch: tuple[Any, ...] = (slice(None), slice(None), *k)
+        padded[:, :, *seen] += cols[patch]
+    inside: tuple[Any, ...] = tuple(slice(p, p + n) for n, p in zip(size, padding))
+    return padded[:, :, *inside].copy()
+
+
+def conv(x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
+    """y = w ∗ x + b: x (N, C, *S), w (O, C/G, *k), b (O) → (N, O, *L)."""
+    return twins.conv(x, w, b, geometry)
+
+
+@composition
+def conv_ref(xp: XP, x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
+    stride, padding, dilation, groups = geometry
+    cols = xp.im2col(x, w.shape[2:], stride, padding, dilation)
+    y = xp.matmul(_rows(xp, w, groups), _columns(xp, cols, groups, len(stride)))
+    y = xp.reshape(y, (x.shape[0], w.shape[0], *cols.shape[len(x.shape) :]))
+    return y if b is None else xp.add(y, xp.reshape(b, (w.shape[0], *(1 for _ in stride))))
+
+
+def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometry) -> Array:
+    """The gradient of Σ g conv(x, w) in x: g (N, O, *L), w (O, C/G, *k) → (N, C, *size). It does not depend on x.
+
+    Read as a function of g it is the transposed convolution, with O channels in and C out.
+    """
+    return twins.conv_input_grad(g, w, size, geometry)
+
+
+@composition
+def conv_input_grad_ref(xp: XP, g: Array, w: Array, size: tuple[int, ...], geometry: Geometry) -> Array:
+    stride, padding, dilation, groups = geometry
+    cols = xp.matmul(xp.permute(_rows(xp, w, groups), (0, 2, 1)), _columns(xp, g, groups, len(stride)))
+    cols = xp.reshape(cols, (g.shape[0], groups * w.shape[1], *w.shape[2:], *g.shape[2:]))
+    return xp.col2im(cols, size, stride, padding, dilation)
+
+
+def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
+    """The gradient of Σ g conv(x, w) in w: g (N, O, *L), x (N, C, *S) → (O, C/G, *kernel). It does not depend on w."""
+    return twins.conv_weight_grad(g, x, kernel, geometry)
+
+
+@composition
+def conv_weight_grad_ref(xp: XP, g: Array, x: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
+    stride, padding, dilation, groups = geometry
+    cols = xp.im2col(x, kernel, stride, padding, dilation)
+    if cols.shape[len(x.shape) :] != g.shape[2:]:  # g says nothing of the last places
+        cols = xp.slice(cols, (slice(None),) * len(x.shape) + tuple(slice(n) for n in g.shape[2:]))
+    transposed = xp.permute(_columns(xp, cols, groups, len(stride)), (0, 1, 3, 2))
+    each = xp.matmul(_columns(xp, g, groups, len(stride)), transposed)
+    return xp.reshape(xp.sum(each, (0,), False), (g.shape[1], x.shape[1] // groups, *kernel))
+
+
+def conv_bias_grad(g: Array) -> Array:
+    """The gradient of a bias: g (N, O, *L) → (O), summed over images and places."""
+    return twins.conv_bias_grad(g)
+
+
+@composition
+def conv_bias_grad_ref(xp: XP, g: Array) -> Array:
+    return xp.sum(g, (0, *range(2, len(g.shape))), False)
+
+
+def _rows(xp: XP, w: Array, groups: int) -> Array:
+    """The kernels as the rows of a matrix for each group: (G, O/G, C/G ∏k)."""
+    return xp.reshape(w, (groups, w.shape[0] // groups, prod(w.shape[1:])))
+
+
+def _columns(xp: XP, a: Array, groups: int, axes: int) -> Array:
+    """(N, channels or patches, *L) as a matrix for each image and group, whose columns are the places: (N, G, …/G, ∏L)."""
+    return xp.reshape(a, (a.shape[0], groups, prod(a.shape[1:-axes]) // groups, prod(a.shape[-axes:])))
