@@ -5,6 +5,7 @@
     kernels.twins.softmax(x, 1)    # its twin
 """
 
+from .attention import attention, attention_backward, causal_mask
 from .base import twins
 from .binary import (
     accumulate,
@@ -68,12 +69,12 @@ from .unary import (
 )
 
 __all__ = [
-    "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "broadcast_to", "cast", "cat", "ceil", "clamp", "col2im",
-    "contiguous", "conv", "conv_bias_grad", "conv_input_grad", "conv_weight_grad", "copy", "cos", "cumsum", "div", "elu", "eq", "erf",
-    "exp", "floor", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "gt", "im2col", "index_add",
-    "index_select", "keep_mask", "le", "linear", "log", "log_softmax", "log_softmax_backward", "lt", "matmul", "max", "maximum", "min",
-    "minimum", "mul", "ne", "neg", "normal", "permutation", "permute", "pow", "powf", "recip", "relu", "relu_backward", "reshape",
-    "round", "scatter_add", "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice", "softmax",
-    "softmax_backward", "softplus", "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "uniform", "unslice", "where",
-    "zeros",
+    "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "attention", "attention_backward", "broadcast_to",
+    "cast", "cat", "causal_mask", "ceil", "clamp", "col2im", "contiguous", "conv", "conv_bias_grad", "conv_input_grad",
+    "conv_weight_grad", "copy", "cos", "cumsum", "div", "elu", "eq", "erf", "exp", "floor", "full_like", "gather", "ge", "gelu",
+    "gelu_backward", "gelu_erf", "gelu_erf_backward", "gt", "im2col", "index_add", "index_select", "keep_mask", "le", "linear",
+    "log", "log_softmax", "log_softmax_backward", "lt", "matmul", "max", "maximum", "min", "minimum", "mul", "ne", "neg",
+    "normal", "permutation", "permute", "pow", "powf", "recip", "relu", "relu_backward", "reshape", "round", "scatter_add",
+    "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice", "softmax", "softmax_backward",
+    "softplus", "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "uniform", "unslice", "where", "zeros",
 ]  # fmt: skip

@@ -13,6 +13,8 @@ import numpy as np
 
 from cafe.dtype import Array, DTypeLike, as_dtype
 from cafe.kernels.conv import Geometry, conv_bias_grad_ref
+from cafe.kernels import twins
+from cafe.kernels.attention import attention_backward_ref, attention_ref
 from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
 from cafe.kernels.unary import (
     gelu_backward_ref,
@@ -63,6 +65,11 @@ def full_like(x: Tensor, value: float) -> Tensor:
 def zeros(shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
     """A constant of zeros."""
     return wrap(np.zeros(shape, as_dtype(dtype).numpy))
+
+
+def causal_mask(s: int, t: int, dtype: DTypeLike) -> Tensor:
+    """0 where query i may see key j, −inf elsewhere; a constant."""
+    return wrap(twins.causal_mask(s, t, as_dtype(dtype).numpy))
 
 
 def index_select(x: Tensor, ids: Tensor, dim: int) -> Tensor:
@@ -193,7 +200,11 @@ class Verbs:
     softmax = staticmethod(_with(softmax_ops.Softmax))
     log_softmax = staticmethod(_with(softmax_ops.LogSoftmax))
 
-    # fused gradients, as their compositions
+    causal_mask = staticmethod(causal_mask)
+
+    # fused verbs with several results, and fused gradients, as their compositions
+    attention = partialmethod(_on_self, attention_ref)
+    attention_backward = partialmethod(_on_self, attention_backward_ref)
     relu_backward = partialmethod(_on_self, relu_backward_ref)
     tanh_backward = partialmethod(_on_self, tanh_backward_ref)
     sigmoid_backward = partialmethod(_on_self, sigmoid_backward_ref)

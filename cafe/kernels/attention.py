@@ -1,0 +1,107 @@
+"""Scaled dot-product attention, forward and backward (floor 1).
+
+Letters: B batch, H query heads, G key/value heads (H is a multiple of G), S queries, T keys, D width of queries and keys, E width of values.
+The mask is additive and a constant: −inf forbids a key. A query that may see no key gets a zero row and passes no gradient.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cafe.dtype import Array
+
+from .base import XP, composition, primitive, twins
+
+
+def attention(q: Array, k: Array, v: Array, mask: Array | None, scale: float, causal: bool) -> tuple[Array, Array]:
+    """softmax(scale · q kᵀ + mask) v: q (B, H, S, D), k (B, G, T, D), v (B, G, T, E) → (B, H, S, E), and the logsumexp (B, H, S).
+
+    mask broadcasts to (B, H, S, T). Causal: query i sees the keys up to i + (T − S). Head h reads key/value head h // (H / G).
+
+    Bound: 4 · T · eps of the largest value.
+    """
+    return twins.attention(q, k, v, mask, scale, causal)  # type: ignore[return-value]
+
+
+@composition
+def attention_ref(xp: XP, q: Array, k: Array, v: Array, mask: Array | None, scale: float, causal: bool) -> tuple[Array, Array]:
+    scores = _scores(xp, q, k, mask, scale, causal)
+    top = xp.max(scores, 4, True) if k.shape[2] else xp.full_like(xp.sum(scores, (4,), True), -math.inf)
+    blind = xp.eq(top, xp.full_like(top, -math.inf))
+    e = xp.exp(xp.sub(scores, xp.where(blind, xp.full_like(top, 0.0), top)))
+    total = xp.sum(e, (4,), True)
+    total = xp.where(blind, xp.full_like(total, 1.0), total)  # inside the division and the logarithm, or their slopes would be NaN
+    logsumexp = xp.where(blind, top, xp.add(top, xp.log(total)))
+    y = xp.matmul(xp.div(e, total), _spread_heads(xp, v))
+    return xp.reshape(y, (*q.shape[:3], v.shape[3])), xp.reshape(logsumexp, q.shape[:3])
+
+
+def attention_backward(
+    g: Array, q: Array, k: Array, v: Array, y: Array, mask: Array | None, scale: float, causal: bool, logsumexp: Array | None
+) -> tuple[Array, Array, Array]:
+    """The gradients of q, k and v: with p the weights, δ = Σₑ g y and ds = p (g vᵀ − δ): scale ds k, scale dsᵀ q, pᵀ g.
+
+    The logsumexp is the forward's, or None to have it computed again.
+    """
+    return twins.attention_backward(g, q, k, v, y, mask, scale, causal, logsumexp)  # type: ignore[return-value]
+
+
+@composition
+def attention_backward_ref(
+    xp: XP, g: Array, q: Array, k: Array, v: Array, y: Array, mask: Array | None, scale: float, causal: bool, logsumexp: Array | None
+) -> tuple[Array, Array, Array]:
+    if logsumexp is None:
+        logsumexp = attention_ref(xp, q, k, v, mask, scale, causal)[1]
+    b, h, s, d = q.shape
+    groups, t, e = k.shape[1], k.shape[2], v.shape[3]
+    split = (b, groups, h // groups if groups else 0, s)
+    lse = xp.reshape(logsumexp, (*split, 1))
+    blind = xp.eq(lse, xp.full_like(lse, -math.inf))
+    lse = xp.where(blind, xp.full_like(lse, math.inf), lse)
+    weights = xp.exp(xp.sub(_scores(xp, q, k, mask, scale, causal), lse))
+    gs = xp.reshape(g, (*split, e))
+    delta = xp.sum(xp.mul(gs, xp.reshape(y, (*split, e))), (4,), True)
+    ds = xp.mul(weights, xp.sub(xp.matmul(gs, _swap(xp, _spread_heads(xp, v))), delta))
+    ds = xp.affine(ds, scale, 0.0)
+    gq = xp.reshape(xp.matmul(ds, _spread_heads(xp, k)), q.shape)
+    gk = xp.sum(xp.matmul(_swap(xp, ds), xp.reshape(q, (*split, d))), (2,), False)
+    gv = xp.sum(xp.matmul(_swap(xp, weights), gs), (2,), False)
+    return gq, xp.reshape(gk, (b, groups, t, d)), xp.reshape(gv, (b, groups, t, e))
+
+
+def _scores(xp: XP, q: Array, k: Array, mask: Array | None, scale: float, causal: bool) -> Array:
+    """scale · q kᵀ + mask, as (B, G, H / G, S, T)."""
+    b, h, s, d = q.shape
+    groups, t = k.shape[1], k.shape[2]
+    split = (b, groups, h // groups if groups else 0, s, d)
+    scores = xp.affine(xp.matmul(xp.reshape(q, split), _swap(xp, _spread_heads(xp, k))), scale, 0.0)
+    if causal:
+        scores = xp.add(scores, xp.causal_mask(s, t, q.dtype))
+    if mask is None:
+        return scores
+    whole = xp.broadcast_to(mask, (b, h, s, t))
+    return xp.add(scores, xp.reshape(whole, (*split[:4], t)))
+
+
+def _spread_heads(xp: XP, x: Array) -> Array:
+    """(B, G, T, D) → (B, G, 1, T, D), which broadcasts over the query heads of a group."""
+    b, groups, t, d = x.shape
+    return xp.reshape(x, (b, groups, 1, t, d))
+
+
+def _swap(xp: XP, x: Array) -> Array:
+    rank = len(x.shape)
+    return xp.permute(x, (*range(rank - 2), rank - 1, rank - 2))
+
+
+def causal_mask(s: int, t: int, dtype: np.dtype[np.floating]) -> Array:
+    """(S, T): 0 where query i may see key j, j ≤ i + (T − S), −inf elsewhere."""
+    return causal_mask_ref(s, t, dtype)
+
+
+@primitive
+def causal_mask_ref(s: int, t: int, dtype: np.dtype[np.floating]) -> Array:
+    seen = np.arange(t)[None, :] <= np.arange(s)[:, None] + (t - s)
+    return np.where(seen, 0.0, -np.inf).astype(dtype)
