@@ -62,4 +62,21 @@ void cafe_softmax_backward_f64(double *dx, const double *dy, const double *y, in
 void cafe_log_softmax_backward_f32(float *dx, const float *dy, const float *y, int64_t outer, int64_t n, int64_t inner);
 void cafe_log_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
 
+/* ---- optimizers: bodies/optim.inc, optim.c ---- */
+
+/* One step over `count` variables of n[i] elements each, in place; p, m and v hold their addresses. For SGD, per element
+ * g += weight_decay p; m = g if first, else momentum m + (1 - dampening) g; p -= lr m, or lr (g + momentum m) with nesterov.
+ * m is not read when momentum is 0: p -= lr g. */
+void cafe_sgd_f32(float *const *p, const float *const *g, float *const *m, const int64_t *n, int64_t count, double lr,
+                  double momentum, double dampening, double weight_decay, int nesterov, int first);
+void cafe_sgd_f64(double *const *p, const double *const *g, double *const *m, const int64_t *n, int64_t count, double lr,
+                  double momentum, double dampening, double weight_decay, int nesterov, int first);
+
+/* Adam: g += weight_decay p; p *= shrink (1 - lr weight_decay for AdamW, else 1); m += (1 - beta1) (g - m);
+ * v = beta2 v + (1 - beta2) g^2; p -= step m / (sqrt(v) / root + eps), with the bias corrections in step and root. */
+void cafe_adam_f32(float *const *p, const float *const *g, float *const *m, float *const *v, const int64_t *n, int64_t count,
+                   double shrink, double weight_decay, double beta1, double beta2, double root, double eps, double step);
+void cafe_adam_f64(double *const *p, const double *const *g, double *const *m, double *const *v, const int64_t *n, int64_t count,
+                   double shrink, double weight_decay, double beta1, double beta2, double root, double eps, double step);
+
 #endif
