@@ -6,6 +6,7 @@
     grads[x]                                  # 2 x
 """
 
+from cafe.config import __version__, show_config
 from cafe.device import Device, get_rng_state, manual_seed, set_rng_state
 from cafe.dtype import DType
 from cafe.errors import Error, bail
@@ -15,8 +16,6 @@ from cafe.tape import no_grad
 from cafe.tensor.base import apply
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
-
-__version__ = "0.1.0"
 
 __all__ = [
     "D",
@@ -28,10 +27,12 @@ __all__ = [
     "Result",
     "Tensor",
     "Var",
+    "__version__",
     "apply",
     "bail",
     "get_rng_state",
     "manual_seed",
     "no_grad",
     "set_rng_state",
+    "show_config",
 ]

@@ -1,0 +1,72 @@
+"""What is in force here: the backend and why, instruction set, threads, compiler and flags, versions (floor 2: it looks at the kernels)."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from cafe.kernels import _ffi
+
+__version__ = "0.1.0"
+
+
+@dataclass(frozen=True)
+class Config:
+    """A look at the configuration; `str` of it is what `show_config` prints.
+
+    backend: "c" or "numpy", and reason: why.
+    isa: the instruction set of the C kernels; isas: all that `CAFE_ISA` can name here.
+    threads: how many the C kernels use.
+    build: what was found when the extension was built (compiler, flags, openmp, isas); empty without one.
+    versions: of Python and of what computes.
+    """
+
+    version: str
+    backend: str
+    reason: str
+    isa: str
+    isas: tuple[str, ...]
+    threads: int
+    build: dict[str, str]
+    versions: dict[str, str]
+    machine: str
+
+    def __str__(self) -> str:
+        rows = {"kernels": f"{self.backend}: {self.reason}"}
+        if self.backend == "c":
+            rows["instructions"] = f"{self.isa} (CAFE_ISA chooses among {', '.join(self.isas)})"
+            rows["threads"] = str(self.threads)
+            rows |= {name: self.build[name] for name in ("compiler", "flags", "openmp") if name in self.build}
+        rows |= {"machine": self.machine, "versions": ", ".join(f"{name} {v}" for name, v in self.versions.items())}
+        return "\n".join([f"cafe {self.version}", *(f"  {name:<12}  {row}" for name, row in rows.items())])
+
+
+def current() -> Config:
+    """The configuration of this process.
+
+    >>> current().backend in ("c", "numpy")
+    True
+    """
+    return Config(
+        version=__version__,
+        backend=_ffi.BACKEND,
+        reason=_ffi.REASON,
+        isa=_ffi.isa(),
+        isas=tuple(_ffi.isas()),
+        threads=_ffi.num_threads(),
+        build=_ffi.build_info(),
+        versions={"Python": platform.python_version(), "NumPy": np.__version__, "ml_dtypes": ml_dtypes.__version__},
+        machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs",
+    )
+
+
+def show_config() -> None:
+    """Prints the configuration: what to look at first when numbers or times surprise, and what a report of a fault needs.
+
+    `CAFE_KERNELS=c|numpy` chooses the backend, `CAFE_ISA` the instruction set, `OMP_NUM_THREADS` the threads.
+    """
+    print(current())
