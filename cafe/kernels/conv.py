@@ -14,9 +14,10 @@ Bound of each: K · eps times the same sum over absolute values, with K the numb
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +27,19 @@ from cafe.shape import conv_out
 from .base import XP, composition, primitive, twins
 
 
-class Geometry(NamedTuple):
-    """How a kernel walks over its input: one number an axis, and the groups of channels that do not see each other."""
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How a kernel walks over its input, one number an axis, and how many groups of channels there are that do not see each other."""
 
     stride: tuple[int, ...]
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int = 1
+
+    @property
+    def walk(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Stride, padding, dilation: what `im2col` and `col2im` take."""
+        return self.stride, self.padding, self.dilation
 
 
 def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
@@ -97,11 +104,11 @@ def conv(x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
 
 @composition
 def conv_ref(xp: XP, x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
-    stride, padding, dilation, groups = geometry
-    cols = xp.im2col(x, w.shape[2:], stride, padding, dilation)
-    y = xp.matmul(_rows(xp, w, groups), _columns(xp, cols, groups, len(stride)))
-    y = xp.reshape(y, (x.shape[0], w.shape[0], *cols.shape[len(x.shape) :]))
-    return y if b is None else xp.add(y, xp.reshape(b, (w.shape[0], *(1 for _ in stride))))
+    axes, groups = len(geometry.stride), geometry.groups
+    cols = xp.im2col(x, w.shape[2:], *geometry.walk)
+    y = xp.matmul(_rows(xp, w, groups), _columns(xp, cols, groups, axes))
+    y = xp.reshape(y, (x.shape[0], w.shape[0], *cols.shape[-axes:]))
+    return y if b is None else xp.add(y, xp.reshape(b, (w.shape[0], *(1,) * axes)))
 
 
 def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometry) -> Array:
@@ -114,10 +121,10 @@ def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometr
 
 @composition
 def conv_input_grad_ref(xp: XP, g: Array, w: Array, size: tuple[int, ...], geometry: Geometry) -> Array:
-    stride, padding, dilation, groups = geometry
-    cols = xp.matmul(xp.permute(_rows(xp, w, groups), (0, 2, 1)), _columns(xp, g, groups, len(stride)))
+    groups = geometry.groups
+    cols = xp.matmul(xp.permute(_rows(xp, w, groups), (0, 2, 1)), _columns(xp, g, groups, len(size)))
     cols = xp.reshape(cols, (g.shape[0], groups * w.shape[1], *w.shape[2:], *g.shape[2:]))
-    return xp.col2im(cols, size, stride, padding, dilation)
+    return xp.col2im(cols, size, *geometry.walk)
 
 
 def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
@@ -127,12 +134,11 @@ def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geom
 
 @composition
 def conv_weight_grad_ref(xp: XP, g: Array, x: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
-    stride, padding, dilation, groups = geometry
-    cols = xp.im2col(x, kernel, stride, padding, dilation)
-    if cols.shape[len(x.shape) :] != g.shape[2:]:  # g says nothing of the last places
-        cols = xp.slice(cols, (slice(None),) * len(x.shape) + tuple(slice(n) for n in g.shape[2:]))
-    transposed = xp.permute(_columns(xp, cols, groups, len(stride)), (0, 1, 3, 2))
-    each = xp.matmul(_columns(xp, g, groups, len(stride)), transposed)
+    axes, groups = len(kernel), geometry.groups
+    cols = xp.im2col(x, kernel, *geometry.walk)
+    if cols.shape[-axes:] != g.shape[2:]:  # g says nothing of the last places
+        cols = xp.slice(cols, (slice(None),) * (2 + axes) + tuple(slice(n) for n in g.shape[2:]))
+    each = xp.matmul(_columns(xp, g, groups, axes), xp.permute(_columns(xp, cols, groups, axes), (0, 1, 3, 2)))
     return xp.reshape(xp.sum(each, (0,), False), (g.shape[1], x.shape[1] // groups, *kernel))
 
 

@@ -165,7 +165,7 @@ def convolve(
     if padding_mode != "zeros" or any(before != after for before, after in pairs):
         x, pairs = _padded(x, pairs, _MODES[padding_mode]), ((0, 0),) * axes
     geometry = Geometry(steps, tuple(before for before, _ in pairs), spread, groups)
-    places = conv_out(x.shape[2:], w.shape[2:], *geometry[:3])
+    places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
     if min(places) < 1:
         grown = tuple(n + 2 * p for n, p in zip(x.shape[2:], geometry.padding))
         raise Error(f"{name}: kernel size {show(w.shape[2:])}, dilation {show(spread)} is larger than the padded input {show(grown)}")
