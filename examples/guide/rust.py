@@ -1,13 +1,15 @@
 """Python values in Rust's notation, for the guide's programs, whose outputs were printed by Rust.
 
 `rust_debug(x)` is `{x:?}`, `rust_display(x)` is `{x}`, `rust_fixed(x, 3)` is `{x:.3}`. A float is taken for an f32, as
-`to_vec1` and its like give Python floats of f32 values; `width=64` says that it is an f64.
+`to_vec1` and its like give Python floats of f32 values; `width=64` says that it is an f64. `unwrap_err(call, …)` is the error
+of a call that must fail.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -110,3 +112,21 @@ def _shown_fields(value: Any) -> list[tuple[str, Any]]:
 def _struct(value: Any, width: int) -> str:
     fields = ", ".join(f"{name}: {rust_debug(item, width)}" for name, item in _shown_fields(value))
     return f"{type(value).__name__} {{ {fields} }}" if fields else type(value).__name__
+
+
+def unwrap_err(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Exception:
+    """The error that the call raises; a call that succeeds is an AssertionError.
+
+    >>> str(unwrap_err(int, "x"))
+    "invalid literal for int() with base 10: 'x'"
+    """
+    try:
+        value = function(*args, **kwargs)
+    except Exception as error:
+        return error
+    raise AssertionError(f"an error was expected, got {value!r}")
+
+
+def with_help(error: BaseException) -> str:
+    """The error's own sentence, and below it the notes that a traceback would show."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])
