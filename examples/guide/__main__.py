@@ -116,7 +116,7 @@ def report(outcomes: Sequence[Outcome], seconds: float) -> int:
         print(f"\n{outcome.name}", *outcome.wrong, sep="\n")
     words = [o.word for o in outcomes]
     counts = f"{words.count('right')} right, {words.count('ran')} ran (their output varies), {len(wrong)} wrong"
-    print(f"\n{len(outcomes)} program{"s" * (len(outcomes) != 1)} in {seconds:.1f} s on the {config.current().backend} kernels: {counts}")
+    print(f"\n{counts}; {seconds:.1f} s, kernels: {config.current().backend}")
     return 1 if wrong else 0
 
 
