@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cafe import kernels
+from cafe import kernels, tracing
 from cafe.dtype import Array
 from cafe.errors import GraphReleased, VersionMismatch
 from cafe.kernels.base import XP
@@ -111,7 +111,8 @@ def run(
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
     half = next((a.dtype for a in arrays if a.dtype.itemsize == 2 and is_half(a.dtype)), None)
-    out = op.forward(kernels, *arrays) if half is None or op.moves else op.forward(kernels, *map(_widen, arrays))
+    given = arrays if half is None or op.moves else tuple(map(_widen, arrays))
+    out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     y, saved, const = out if isinstance(out, Result) else Result(out)
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
@@ -121,6 +122,11 @@ def run(
     _keep(node, op.keep, arrays, versions, y)
     node.saved, node.const = saved, const
     return y, node
+
+
+def _traced_forward(op: Op, arrays: tuple[Array, ...]) -> Array | Result:
+    with tracing.span(tracing.Level.TRACE, op.name, inputs=[a.shape for a in arrays], dtype=arrays[0].dtype if arrays else None):
+        return op.forward(kernels, *arrays)
 
 
 def _keep(node: Node, keep: str, arrays: tuple[Array, ...], versions: tuple[Version | None, ...], y: Array) -> None:
@@ -154,6 +160,13 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
 
     Ordinarily gradients are arrays (F32 for F16 and BF16 until they reach a variable); with `graph` they are Tensors.
     """
+    if tracing.active is None:
+        return _walk(root, seed, retained, keep_graph, graph)
+    with tracing.span(tracing.Level.DEBUG, "backward"):
+        return _walk(root, seed, retained, keep_graph, graph)
+
+
+def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
     sums = _Sums(graph)
     sums.grads[root] = seed
     heap, found = [root], {}
@@ -164,12 +177,18 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
             found[node] = g
         if node.op is None:
             continue
-        for parent, contribution in zip(node.parents, _rule(node, node.op, g, graph)):
+        rule = _rule if tracing.active is None else _traced_rule
+        for parent, contribution in zip(node.parents, rule(node, node.op, g, graph)):
             if parent is not None and contribution is not None and sums.add(parent, contribution):
                 heapq.heappush(heap, parent)
         if not keep_graph:
             node.release()
     return found
+
+
+def _traced_rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
+    with tracing.span(tracing.Level.TRACE, f"{op.name} backward", shape=node.shape, dtype=node.dtype):
+        return _rule(node, op, g, graph)
 
 
 def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
