@@ -1,0 +1,57 @@
+"""Every verb in C and on its twin at once, each held to the twin's value in float64 (above the tensor floor)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cafe import kernels
+from cafe.dtype import Array
+
+from .compare import assert_close, epsilon
+
+# How far a verb may be from float64, in epsilons of the larger of 1 and the largest element; a verb that is not here keeps ULPS.
+ULPS = 3.0
+BOUNDS: dict[str, float] = {
+    "matmul": 8.0,
+    "linear": 8.0,
+}
+
+
+class Both:
+    """A namespace of verbs for a rule: each call runs on `cafe.kernels` and on the twins, and both are compared.
+
+    seen: the names of the verbs used so far.
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *args: self._call(name, args)
+
+    def _call(self, name: str, args: tuple[Any, ...]) -> Any:
+        self.seen.add(name)
+        y = getattr(kernels, name)(*args)
+        with_twin = getattr(kernels.twins, name)(*args)
+        exact = getattr(kernels.twins, name)(*_widened(args))
+        for got, twin, wanted in zip(_parts(y), _parts(with_twin), _parts(exact)):
+            assert got.dtype == twin.dtype, f"kernels.{name} gives {got.dtype}, its twin {twin.dtype}"
+            bound = BOUNDS.get(name, ULPS) * (epsilon(got.dtype) if got.dtype.kind == "f" else 0.0)
+            assert_close(got, wanted, bound, f"kernels.{name}")
+            assert_close(twin, wanted, bound, f"twins.{name}")
+        return y
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64) if value.dtype == np.float32 else value
+    return type(value)(_widened(v) for v in value) if isinstance(value, tuple | list) else value
+
+
+def _parts(value: Any) -> tuple[Array, ...]:
+    if isinstance(value, tuple):
+        return tuple(a for v in value for a in _parts(v))
+    return () if value is None else (value,)
