@@ -299,8 +299,8 @@ def silu_backward(g: Array, x: Array) -> Array:
 
 @composition
 def silu_backward_ref(xp: XP, g: Array, x: Array) -> Array:
-    s = xp.sigmoid(x)
-    return xp.mul(g, xp.mul(s, xp.affine(xp.mul(x, xp.affine(s, -1.0, 1.0)), 1.0, 1.0)))
+    s, rest = xp.sigmoid(x), xp.sigmoid(xp.neg(x))  # rest = 1 − s, with all its digits where s is near 1
+    return xp.mul(g, xp.mul(s, xp.affine(xp.mul(x, rest), 1.0, 1.0)))
 
 
 def gelu_backward(g: Array, x: Array) -> Array:
@@ -310,9 +310,10 @@ def gelu_backward(g: Array, x: Array) -> Array:
 
 @composition
 def gelu_backward_ref(xp: XP, g: Array, x: Array) -> Array:
-    s = xp.sigmoid(xp.affine(_gelu_inner(xp, x), 2.0, 0.0))
+    u = _gelu_inner(xp, x)
+    s, rest = xp.sigmoid(xp.affine(u, 2.0, 0.0)), xp.sigmoid(xp.affine(u, -2.0, 0.0))  # rest = 1 − s, with all its digits
     inner_slope = xp.affine(xp.sqr(x), 6.0 * _GELU_CUBE, 2.0 * _GELU_LINE)
-    slope = xp.mul(xp.mul(s, xp.affine(s, -1.0, 1.0)), xp.mul(x, inner_slope))
+    slope = xp.mul(xp.mul(s, rest), xp.mul(x, inner_slope))
     return xp.mul(g, xp.add(s, slope))
 
 
