@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from cafe.dtype import Array
+from cafe.errors import EmptyTensor
 
 from . import _ffi
 from .base import XP, composition, twins
@@ -73,6 +74,8 @@ def _forward(kernel: _ffi.Kernel, x: Array, dim: int) -> Array:
     f, p = kernel
     x = np.ascontiguousarray(x)
     shape = x.shape
+    if shape[dim] == 0:
+        raise EmptyTensor("reduce")
     y = np.empty(shape, x.dtype)
     f(p(y), p(x), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
     return y
