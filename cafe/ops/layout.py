@@ -59,11 +59,11 @@ class BroadcastTo(Op):
 
 
 class Slice(Op):
-    """Every step-th element between bounds, a slice a dim; the gradient goes into zeros."""
+    """Every step-th element between bounds, a slice a dim (or a place, whose dim goes); the gradient goes into zeros."""
 
     name, moves, views = "slice", True, True
 
-    def __init__(self, key: tuple[slice, ...]) -> None:
+    def __init__(self, key: tuple[slice | int, ...]) -> None:
         self.key = key
 
     def forward(self, xp: XP, x: Array) -> Array:
@@ -78,7 +78,7 @@ class Unslice(Op):
 
     name, moves = "unslice", True
 
-    def __init__(self, key: tuple[slice, ...], shape: tuple[int, ...]) -> None:
+    def __init__(self, key: tuple[slice | int, ...], shape: tuple[int, ...]) -> None:
         self.key, self.shape = key, shape
 
     def forward(self, xp: XP, x: Array) -> Array:
