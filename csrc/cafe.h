@@ -79,4 +79,26 @@ void cafe_adam_f32(float *const *p, const float *const *g, float *const *m, floa
 void cafe_adam_f64(double *const *p, const double *const *g, double *const *m, double *const *v, const int64_t *n, int64_t count,
                    double shrink, double weight_decay, double beta1, double beta2, double root, double eps, double step);
 
+/* ---- matmul: bodies/matmul.inc, matmul.c ---- */
+
+/* C (m, n) = A (m, k) B (k, n), zeros where k = 0. A(i, k) lies at a[i a_row + k a_col], B(k, j) at b[k b_row + j b_col]: any
+ * strides, 0 and negative ones included; C is contiguous. An element's order of summation depends on k alone. Can fail: CAFE_NO_MEMORY. */
+int cafe_matmul_f32(float *c, const float *a, const float *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col,
+                    int64_t b_row, int64_t b_col);
+int cafe_matmul_f64(double *c, const double *a, const double *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col,
+                    int64_t b_row, int64_t b_col);
+
+/* The same for a batch of matrices. batch: the sizes of its `rank` dims, then A's strides along them, then B's; C (dims, m, n) is
+ * contiguous. */
+int cafe_matmul_batch_f32(float *c, const float *a, const float *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col,
+                          int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
+int cafe_matmul_batch_f64(double *c, const double *a, const double *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col,
+                          int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
+
+/* y (m, n) = x (m, k) transposed w (n, k), plus bias (n) where it is not NULL. X and w have any strides. */
+int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias, int64_t m, int64_t k, int64_t n, int64_t x_row,
+                    int64_t x_col, int64_t w_row, int64_t w_col);
+int cafe_linear_f64(double *y, const double *x, const double *w, const double *bias, int64_t m, int64_t k, int64_t n, int64_t x_row,
+                    int64_t x_col, int64_t w_row, int64_t w_col);
+
 #endif

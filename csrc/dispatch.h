@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "matmul.h"
 #include "optim.h"
 
 #define KERNEL_ROW(name, parameters) void (*name) parameters;

@@ -13,6 +13,7 @@
 #endif
 
 #define ISA avx2
+#define REGISTERS 16
 #define INSTANCE "../simd_avx2.h"
 #include "bodies/all.inc"
 

@@ -13,6 +13,7 @@
 #endif
 
 #define ISA avx2x2
+#define REGISTERS 32
 #define INSTANCE "../simd_pair.h"
 #include "bodies/all.inc"
 

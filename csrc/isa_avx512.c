@@ -13,6 +13,7 @@
 #endif
 
 #define ISA avx512
+#define REGISTERS 32
 #define INSTANCE "../simd_avx512.h"
 #include "bodies/all.inc"
 

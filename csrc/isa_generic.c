@@ -1,5 +1,6 @@
 #include "dispatch.h"
 
 #define ISA generic
+#define REGISTERS 16
 #define INSTANCE "../simd_generic.h"
 #include "bodies/all.inc"

@@ -65,6 +65,7 @@ def _backend() -> tuple[str, str]:
 BACKEND, REASON = _backend()
 lib: Any = _cafe.lib if BACKEND == "c" else None
 ffi: Any = _cafe.ffi if BACKEND == "c" else None
+NULL: Any = ffi.NULL if ffi is not None else None
 
 
 def _no_pointer(array: Array) -> Any:

@@ -1,14 +1,24 @@
-"""Matrix products and the fused linear layer (floor 1). Float32 and float64, any strides."""
+"""Matrix products and the fused linear layer (floor 1). Float32 and float64, any strides.
+
+An element's order of summation depends on k alone: K falls into ⌈k / 192⌉ even blocks, a chain of FMAs in each, the blocks' sums are
+added in order. So a row has the same bits alone and in a batch, on one thread and on many.
+"""
 
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from cafe.dtype import Array
 
+from . import _ffi
 from .base import XP, composition, primitive, twins
+
+_MATMUL = _ffi.kernel("matmul")
+_MATMUL_BATCH = _ffi.kernel("matmul_batch")
+_LINEAR = _ffi.kernel("linear")
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -16,7 +26,21 @@ def matmul(a: Array, b: Array) -> Array:
 
     Bound: k · eps · (|a| @ |b|), elementwise.
     """
-    return matmul_ref(a, b)
+    dtype = a.dtype
+    found = _MATMUL.get(dtype)
+    if found is None or b.dtype is not dtype:
+        return twins.matmul(a, b)
+    if a.ndim != 2 or b.ndim != 2:
+        return _matmul_batch(a, b)
+    (m, k), (rows, n) = a.shape, b.shape
+    if k != rows:
+        return twins.matmul(a, b)
+    c = np.empty((m, n), dtype)
+    f, p = found
+    ap, a_row, a_col = _matrix(a, p, m, k)
+    bp, b_row, b_col = _matrix(b, p, k, n)
+    _ffi.check(f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col))
+    return c
 
 
 @primitive
@@ -26,8 +50,24 @@ def matmul_ref(a: Array, b: Array) -> Array:
 
 
 def linear(x: Array, w: Array, b: Array | None) -> Array:
-    """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n)."""
-    return twins.linear(x, w, b)
+    """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n).
+
+    Bound: matmul's, and half an ulp for the bias.
+    """
+    dtype = x.dtype
+    found = _LINEAR.get(dtype)
+    if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
+        return twins.linear(x, w, b)
+    *outer, k = x.shape
+    m, n = prod(outer), w.shape[0]
+    rows = x if x.ndim == 2 else x.reshape(m, k)
+    y = np.empty((m, n), dtype)
+    f, p = found
+    xp, x_row, x_col = _matrix(rows, p, m, k)
+    wp, w_row, w_col = _matrix(w, p, n, k)
+    bias = _ffi.NULL if b is None else p(b if b.flags.c_contiguous else b.copy())
+    _ffi.check(f(p(y), xp, wp, bias, m, k, n, x_row, x_col, w_row, w_col))
+    return y if x.ndim == 2 else y.reshape(*outer, n)
 
 
 @composition
@@ -35,3 +75,36 @@ def linear_ref(xp: XP, x: Array, w: Array, b: Array | None) -> Array:
     rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     y = xp.matmul(rows, xp.permute(w, (1, 0)))
     return xp.reshape(y if b is None else xp.add(y, b), (*x.shape[:-1], w.shape[0]))
+
+
+def _matrix(x: Array, p: _ffi.Pointer, rows: int, columns: int) -> tuple[Any, int, int]:
+    """A matrix's pointer and its two strides in elements."""
+    flags = x.flags
+    if flags.c_contiguous:
+        return p(x), columns, 1
+    if flags.f_contiguous:
+        return p(x.T), 1, rows
+    size = x.itemsize
+    row, column = x.strides
+    return _ffi.addr(x), row // size, column // size
+
+
+def _matmul_batch(a: Array, b: Array) -> Array:
+    """matmul with batch dims on either side: their strides go to C, 0 where a dim is broadcast."""
+    (m, k), (rows, n) = a.shape[-2:], b.shape[-2:]
+    if k != rows:
+        return twins.matmul(a, b)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    c = np.empty((*batch, m, n), a.dtype)
+    *outer_a, a_row, a_col = _strides(np.broadcast_to(a, (*batch, m, k)))
+    *outer_b, b_row, b_col = _strides(np.broadcast_to(b, (*batch, k, n)))
+    f, p = _MATMUL_BATCH[a.dtype]
+    ap, bp = _ffi.addr(a), _ffi.addr(b)
+    _ffi.check(f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col, len(batch), (*batch, *outer_a, *outer_b)))
+    return c
+
+
+def _strides(x: Array) -> list[int]:
+    """Strides in elements."""
+    size = x.itemsize
+    return [stride // size for stride in x.strides]

@@ -1,0 +1,108 @@
+/* Entry points of bodies/matmul.inc: cut C, and a batch of them, into blocks for the threads. Any cut gives the same bits, so
+ * this one looks for even work: a block's rows and columns share what is packed for it. */
+#ifndef REAL
+#include "matmul.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "cafe.h"
+#include "dispatch.h"
+#include "entry.h"
+#include "threads.h"
+
+/* C as groups of columns, each as runs of rows. An item is one run in one group; items count down a group, then group by group,
+ * then matrix by matrix, so that a thread's items make few rectangles, large ones. */
+struct matmul_grid {
+    int64_t columns, groups; /* a group's width, how many in n */
+    int64_t rows, runs;      /* a run's height, how many in m */
+};
+
+static struct matmul_grid matmul_cut(int64_t m, int64_t n) {
+    enum { FEW_ROWS = 16, NARROW = 64, WIDE = 256, RUN = 8 };
+    struct matmul_grid g;
+    int64_t wide = m <= FEW_ROWS ? NARROW : WIDE; /* few rows: B is read once, by whoever; many: a group's B is packed once */
+    g.columns = cafe_ceil_div(cafe_ceil_div(n, cafe_ceil_div(n, wide)), 32) * 32;
+    g.groups = cafe_ceil_div(n, g.columns);
+    g.rows = m <= FEW_ROWS ? m : RUN;
+    g.runs = cafe_ceil_div(m, g.rows);
+    return g;
+}
+
+#define REAL f32
+#include "matmul.c"
+#undef REAL
+#define REAL f64
+#include "matmul.c"
+#undef REAL
+#else
+
+struct ENTRY(matmul_call) {
+    T *c;
+    const T *a, *b, *bias;
+    struct cafe_matmul p;
+    struct matmul_grid grid;
+    int64_t rank;
+    const int64_t *batch; /* sizes, strides of A, strides of B */
+    atomic_int status;
+};
+
+/* One rectangle of one matrix: `groups` groups from `group` on, `runs` runs from `run` on. */
+static void ENTRY(matmul_rectangle)(struct ENTRY(matmul_call) *call, int64_t matrix, int64_t group, int64_t groups, int64_t run, int64_t runs, T *scratch) {
+    struct cafe_matmul p = call->p;
+    int64_t i = run * call->grid.rows, j = group * call->grid.columns, left = matrix, a = i * p.a_row, b = j * p.b_col;
+    for (int64_t d = call->rank - 1; d >= 0; left /= call->batch[d], d--) {
+        a += left % call->batch[d] * call->batch[call->rank + d];
+        b += left % call->batch[d] * call->batch[2 * call->rank + d];
+    }
+    T *c = call->c + (matrix * p.m + i) * p.n + j;
+    p.m = cafe_min(p.m - i, runs * call->grid.rows);
+    p.n = cafe_min(p.n - j, groups * call->grid.columns);
+    TABLE->matmul(c, call->a + a, call->b + b, call->bias ? call->bias + j : NULL, &p, scratch);
+}
+
+static void ENTRY(matmul_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(matmul_call) *call = context;
+    T *scratch = cafe_scratch(CAFE_MATMUL_SCRATCH);
+    if (!scratch) {
+        atomic_store(&call->status, CAFE_NO_MEMORY);
+        return;
+    }
+    const int64_t runs = call->grid.runs, groups = call->grid.groups;
+    while (begin < end) {
+        int64_t matrix = begin / (groups * runs), group = begin / runs % groups, run = begin % runs, left = end - begin;
+        int64_t whole = run == 0 && left >= runs;
+        int64_t wide = whole ? cafe_min(left / runs, groups - group) : 1, high = whole ? runs : cafe_min(left, runs - run);
+        ENTRY(matmul_rectangle)(call, matrix, group, wide, run, high, scratch);
+        begin += wide * high;
+    }
+}
+
+static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) {
+    struct cafe_matmul *p = &call->p;
+    if (matrices * p->m * p->n == 0) return CAFE_OK;
+    p->c_row = p->n;
+    call->grid = matmul_cut(p->m, p->n);
+    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * p->m * p->n * p->k, CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
+    return atomic_load(&call->status);
+}
+
+int ENTRY(matmul)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col) {
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n}};
+    return ENTRY(matmul_run)(&call, 1);
+}
+
+int ENTRY(matmul_batch)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col,
+                        int64_t rank, const int64_t *batch) {
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n}, .rank = rank, .batch = batch};
+    int64_t matrices = 1;
+    for (int64_t d = 0; d < rank; d++) matrices *= batch[d];
+    return ENTRY(matmul_run)(&call, matrices);
+}
+
+int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int64_t m, int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col) {
+    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n}};
+    return ENTRY(matmul_run)(&call, 1);
+}
+
+#endif

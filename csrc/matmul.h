@@ -1,0 +1,16 @@
+/* What matmul.c and bodies/matmul.inc share: one product and its layout. */
+#ifndef CAFE_MATMUL_H
+#define CAFE_MATMUL_H
+
+#include <stdint.h>
+
+/* C (m, n) = A (m, k) B (k, n). A and B have any strides, in elements: 0, negative, transposed; C's rows are contiguous. */
+struct cafe_matmul {
+    int64_t m, k, n;
+    int64_t a_row, a_col, b_row, b_col, c_row;
+};
+
+/* Scratch for one call of a body, in bytes: packed blocks of A and B. A huge page. */
+enum { CAFE_MATMUL_SCRATCH = 2 << 20 };
+
+#endif
