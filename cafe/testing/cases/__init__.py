@@ -6,10 +6,11 @@ An op without a row fails the test suite. A new family gets a module here, with 
 from __future__ import annotations
 
 from ..case import Case
-from . import binary, indexing, layout, matmul, reduce, softmax, unary
+from . import binary, conv, indexing, layout, matmul, reduce, softmax, unary
 
 CASES: tuple[Case, ...] = (
     *binary.CASES,
+    *conv.CASES,
     *indexing.CASES,
     *layout.CASES,
     *matmul.CASES,
