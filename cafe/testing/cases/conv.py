@@ -46,7 +46,8 @@ def col2im(cols: Array, size: Shape, geometry: Geometry) -> Array:
     for tap, seen in _walk(geometry, cols.shape[2 : 2 + axes], cols.shape[2 + axes :]):
         padded[seen] += cols[tap]
     inside: Any = (..., *(slice(p, p + n) for n, p in zip(size, geometry.padding)))
-    return padded[inside]
+    out: Array = padded[inside]
+    return out
 
 
 def _grouped(a: Array, groups: int, axis: int) -> list[Array]:
