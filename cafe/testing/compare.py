@@ -60,12 +60,12 @@ def assert_close(actual: Any, expected: Any, bound: float, what: str = "") -> No
         off = np.abs(a - e)
         off = np.where((a == e) | (np.isnan(a) & np.isnan(e)), 0.0, np.where(np.isnan(off), np.inf, off))
     allowed = bound * scale(wanted)
-    if off.size == 0 or off.max() <= allowed:
+    wrong = (off > allowed) | np.isinf(off)
+    if not wrong.any():
         return
     worst = np.unravel_index(int(off.argmax()), off.shape)
-    count = int((off > allowed).sum())
     raise AssertionError(
-        f"{prefix}{count} of {off.size} elements differ by more than {allowed:.3g} ({bound:.3g} of {scale(wanted):.3g});"
+        f"{prefix}{int(wrong.sum())} of {off.size} elements differ by more than {allowed:.3g} ({bound:.3g} of {scale(wanted):.3g});"
         f" the worst at {[int(i) for i in worst]}: got {float(a[worst])!r}, expected {float(e[worst])!r}"
     )
 

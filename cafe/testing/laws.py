@@ -193,22 +193,42 @@ def gradient_strides(case: Case) -> None:
     """A backward that is given its gradient under other strides gives the numbers of its row-major copy."""
     for dtype in _floats(case):
         for op, arrays in case.samples(dtype):
-            if not case.differentiable(op, arrays) or case.result_dtype(dtype).is_int:
+            wanted = case.differentiable(op, arrays)
+            if not wanted or case.result_dtype(dtype).is_int:
                 continue
             out = op.forward(kernels, *arrays)
             for kind, view, copy in versions(_weights(out.y if isinstance(out, Result) else out)):
-                for i, (a, b) in enumerate(zip(_backward(case, op, arrays, out, view), _backward(case, op, arrays, out, copy))):
+                for i, (a, b) in enumerate(zip(_backward(op, arrays, out, view, wanted), _backward(op, arrays, out, copy, wanted))):
                     if b is not None:
                         assert_close(a, b, 4.0 * case.ulps * epsilon(dtype), f"{case.name}: gradient {i} from a {kind} one")
 
 
-def _backward(case: Case, op: Op, arrays: Sequence[Array], out: Array | Result, g: Array, xp: Any = kernels) -> tuple[Any, ...]:
-    """The rule's backward, given just what it asked to keep."""
+def _backward(op: Op, arrays: Sequence[Array], out: Array | Result, g: Array, wanted: Sequence[int], xp: Any = kernels) -> tuple[Any, ...]:
+    """The rule's backward for the wanted inputs, given just what it asked to keep."""
     y, saved, const = out if isinstance(out, Result) else Result(out)
-    wanted = case.differentiable(op, arrays)
     record = Record(tuple(i in wanted for i in range(len(arrays))), y if "y" in op.keep else None, saved, const)
     kept = [a if "*" in op.keep or str(i) in op.keep else Meta(a.shape, a.dtype) for i, a in enumerate(arrays)]
     return op.backward(xp, g, record, *kept)
+
+
+def gradient_forms(case: Case) -> None:
+    """A rule gives each gradient that is wanted in its input's shape and dtype, and None for the others."""
+    for dtype in _floats(case):
+        for op, arrays in case.samples(dtype):
+            wanted = case.differentiable(op, arrays)
+            if not wanted or case.result_dtype(dtype).is_int:
+                continue
+            out = op.forward(kernels, *arrays)
+            g = _weights(out.y if isinstance(out, Result) else out)
+            for alone in [wanted, *([i] for i in wanted)]:
+                grads = _backward(op, arrays, out, g, alone)
+                assert len(grads) == len(arrays), f"{case.name}: {len(grads)} gradients for {len(arrays)} inputs"
+                for i, (a, gradient) in enumerate(zip(arrays, grads)):
+                    if i not in alone:
+                        assert gradient is None, f"{case.name}: gradient {i}, which nobody wants, is worked out"
+                        continue
+                    got, expected = (gradient.shape, gradient.dtype), (a.shape, a.dtype)
+                    assert got == expected, f"{case.name}: gradient {i} is {got[1]} {list(got[0])} for {expected[1]} {list(expected[0])}"
 
 
 def empties(case: Case) -> None:
@@ -242,12 +262,13 @@ def inputs_unmodified(case: Case) -> None:
             before = [a.tobytes() for a in arrays]
             out = op.forward(kernels, *arrays) if op.moves or dtype.size_in_bytes != 2 or dtype.is_int else None
             assert [a.tobytes() for a in arrays] == before, f"{case.name}: the forward changed an input"
-            if out is None or dtype.is_int or case.result_dtype(dtype).is_int or not case.differentiable(op, arrays):
+            wanted = case.differentiable(op, arrays)
+            if out is None or not wanted or case.result_dtype(dtype).is_int:
                 continue
             g = _weights(out.y if isinstance(out, Result) else out)
             held = [g, *_arrays_in(out)]
             saved = [a.tobytes() for a in held]
-            _backward(case, op, arrays, out, g)
+            _backward(op, arrays, out, g, wanted)
             assert [a.tobytes() for a in arrays] == before, f"{case.name}: the backward changed an input"
             assert [a.tobytes() for a in held] == saved, f"{case.name}: the backward changed its gradient or what it was handed"
 
@@ -292,8 +313,9 @@ def kernels_are_their_twins(case: Case) -> frozenset[str]:
         for op, arrays in case.samples(dtype):
             out: Any = op.forward(both, *arrays)
             y = out.y if isinstance(out, Result) else out
-            if case.differentiable(op, arrays) and y.dtype.kind not in "iu":
-                _backward(case, op, arrays, out, _weights(y), both)
+            wanted = case.differentiable(op, arrays)
+            if wanted and y.dtype.kind not in "iu":
+                _backward(op, arrays, out, _weights(y), wanted, both)
     return frozenset(both.seen)
 
 
@@ -310,6 +332,7 @@ LAWS: dict[str, Callable[[Case], object]] = {
         halves,
         derivative,
         second_derivative,
+        gradient_forms,
         gradients_alone,
         recorded_backward,
         verbs_on_tensors,
