@@ -1,0 +1,120 @@
+"""Losses that stand at the end of a training step, each one pass over its inputs, forward and backward (floor 1).
+
+    loss, gx = kernels.cross_entropy_with_grad(x, ids, None)   # the gradient comes along with the value
+    kernels.mse(a, b)
+
+Every loss is one number. Ids follow the rules of `gather`: the largest U8, U32 or I64 means "skip", another one outside is an error.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from cafe.dtype import Array
+
+from .base import XP, composition, twins
+
+
+def cross_entropy(x: Array, ids: Array, weights: Array | None) -> Array:
+    """Σᵢ wᵢ (ln Σⱼ exp xᵢⱼ − xᵢ,ₜ₍ᵢ₎): logits x (n, c), ids t (n), weights w (n) of x's dtype; without weights 1/n each.
+
+    A skipped id adds nothing (and still counts in n); neither does a row of weight 0, whatever stands in it.
+
+    Raises: InvalidIndex.
+    """
+    return twins.cross_entropy(x, ids, weights)
+
+
+@composition
+def cross_entropy_ref(xp: XP, x: Array, ids: Array, weights: Array | None) -> Array:
+    rows = x.shape[0]
+    picked = xp.reshape(xp.gather(xp.log_softmax(x, 1), xp.reshape(ids, (rows, 1)), 1), (rows,))
+    if weights is None:
+        total = xp.sum(picked, (0,), False)
+        return xp.neg(xp.div(total, xp.full_like(total, float(rows))))
+    return xp.neg(xp.sum(xp.where(weights, xp.mul(picked, weights), xp.full_like(weights, 0.0)), (0,), False))
+
+
+def cross_entropy_with_grad(x: Array, ids: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The cross-entropy and its gradient with respect to x, which costs little more than the value alone.
+
+    Raises: InvalidIndex.
+    """
+    return cross_entropy_with_grad_ref(twins, x, ids, weights)
+
+
+@composition
+def cross_entropy_with_grad_ref(xp: XP, x: Array, ids: Array, weights: Array | None) -> tuple[Array, Array]:
+    loss = xp.cross_entropy(x, ids, weights)
+    return loss, xp.cross_entropy_backward(xp.full_like(loss, 1.0), x, ids, weights, None)
+
+
+def cross_entropy_backward(g: Array, x: Array, ids: Array, weights: Array | None, gx: Array | None) -> Array:
+    """g wᵢ (softmax(x)ᵢⱼ − [j = tᵢ]); 0 in a row that adds nothing.
+
+    gx is what `cross_entropy_with_grad` gave, or None: then it is computed from x. It is given back as it is where g is 1.
+    """
+    if gx is not None and g == 1.0:
+        return gx
+    return twins.cross_entropy_backward(g, x, ids, weights, gx)
+
+
+@composition
+def cross_entropy_backward_ref(xp: XP, g: Array, x: Array, ids: Array, weights: Array | None, gx: Array | None) -> Array:
+    if gx is not None:
+        return xp.mul(gx, g)
+    rows = x.shape[0]
+    if weights is None:
+        share = xp.broadcast_to(xp.div(g, xp.full_like(g, float(rows))), (rows, 1))
+    else:
+        share = xp.reshape(xp.mul(g, weights), (rows, 1))
+    hit = xp.scatter_add(xp.zeros(x.shape, x.dtype), xp.reshape(ids, (rows, 1)), xp.full_like(share, 1.0), 1)
+    counts = xp.mul(share, xp.sum(hit, (1,), True))  # 0 for a skipped id
+    row = xp.mul(xp.broadcast_to(counts, x.shape), xp.sub(xp.softmax(x, 1), hit))
+    return xp.where(counts, row, xp.full_like(x, 0.0))
+
+
+def mse(a: Array, b: Array) -> Array:
+    """Σ (a − b)² / n, of one shape; NaN where there is nothing."""
+    return twins.mse(a, b)
+
+
+@composition
+def mse_ref(xp: XP, a: Array, b: Array) -> Array:
+    return _mean(xp, xp.sqr(xp.sub(a, b)))
+
+
+def mse_backward(g: Array, a: Array, b: Array) -> Array:
+    """2 g (a − b) / n: the gradient of a; that of b is its negative."""
+    return twins.mse_backward(g, a, b)
+
+
+@composition
+def mse_backward_ref(xp: XP, g: Array, a: Array, b: Array) -> Array:
+    return xp.mul(xp.sub(a, b), xp.affine(g, 2.0 / max(prod(a.shape), 1), 0.0))
+
+
+def bce_with_logits(x: Array, t: Array) -> Array:
+    """Σ (t ln(1 + e^−x) + (1 − t) ln(1 + eˣ)) / n: logits x, targets t in [0, 1], of one shape; exact to the last places at any x."""
+    return twins.bce_with_logits(x, t)
+
+
+@composition
+def bce_with_logits_ref(xp: XP, x: Array, t: Array) -> Array:
+    return _mean(xp, xp.add(xp.mul(t, xp.softplus(xp.neg(x))), xp.mul(xp.affine(t, -1.0, 1.0), xp.softplus(x))))
+
+
+def bce_with_logits_backward(g: Array, x: Array, t: Array) -> Array:
+    """g (sigmoid(x) − t) / n, in the form (1 − t) sigmoid(x) − t sigmoid(−x) that keeps the small values at both ends."""
+    return twins.bce_with_logits_backward(g, x, t)
+
+
+@composition
+def bce_with_logits_backward_ref(xp: XP, g: Array, x: Array, t: Array) -> Array:
+    slope = xp.sub(xp.mul(xp.affine(t, -1.0, 1.0), xp.sigmoid(x)), xp.mul(t, xp.sigmoid(xp.neg(x))))
+    return xp.mul(slope, xp.affine(g, 1.0 / max(prod(x.shape), 1), 0.0))
+
+
+def _mean(xp: XP, x: Array) -> Array:
+    total = xp.sum(x, tuple(range(len(x.shape))), False)
+    return xp.div(total, xp.full_like(total, float(prod(x.shape))))
