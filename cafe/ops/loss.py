@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from cafe.dtype import Array
 from cafe.kernels.base import XP

@@ -1,0 +1,97 @@
+"""The linear layer, x wᵀ + b (floor 6)."""
+
+from __future__ import annotations
+
+import math
+
+from cafe.ops import matmul as ops
+from cafe.tensor.base import apply
+from cafe.tensor.core import Tensor
+
+from .init import DEFAULT_KAIMING_NORMAL, Init
+from .module import Module
+from .var_builder import VarBuilder
+
+_LINEAR = ops.Linear()
+
+
+class Linear(Module):
+    """y = x wᵀ + b, in one op.
+
+    Shape: x (…, k), weight (n, k), bias (n) → (…, n).
+    Raises: ShapeMismatchBinaryOp and DTypeMismatchBinaryOp, as the product with wᵀ would; an input of rank 1 is refused.
+    Gradient: g w, gᵀ x, and g summed over the rows.
+    Source: candle-nn/src/linear.rs, Linear.
+
+    >>> from cafe import Tensor, nn
+    >>> layer = nn.Linear(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([0.5, 0.0]))
+    >>> layer(Tensor([[10.0, 100.0]])).tolist(), layer
+    ([[210.5, 430.0]], Linear(2, 2))
+    """
+
+    __slots__ = ("bias", "weight")
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
+        self.weight = weight
+        self.bias = bias
+
+    def forward(self, xs: Tensor) -> Tensor:
+        """xs wᵀ + b."""
+        w, b = self.weight, self.bias
+        x_, w_ = xs._data, w._data
+        dtype = w_.dtype
+        if x_.ndim < 2 or w_.ndim != 2 or x_.shape[-1] != w_.shape[1] or x_.dtype != dtype or dtype.kind in "iu":
+            return self._in_parts(xs)
+        if b is None:
+            return apply(_LINEAR, xs, w)
+        b_ = b._data
+        if b_.shape != w_.shape[:1] or b_.dtype != dtype:
+            return self._in_parts(xs)
+        return apply(_LINEAR, xs, w, b)
+
+    def _in_parts(self, xs: Tensor) -> Tensor:
+        """Product and sum as candle takes them: with the errors of each, and with a bias that has to be broadcast."""
+        if xs.rank < 3:
+            ys = xs.matmul(self.weight.t())
+        elif xs.is_contiguous():  # the leading dims fold into rows
+            rows = xs.reshape((math.prod(xs.shape[:-1]), xs.shape[-1]))
+            ys = rows.matmul(self.weight.t()).reshape((*xs.shape[:-1], self.weight.dim(0)))
+        else:
+            ys = xs.matmul(self.weight.broadcast_left(xs.shape[:-2]).t())
+        return ys if self.bias is None else ys.broadcast_add(self.bias)
+
+    def __repr__(self) -> str:
+        n, k = self.weight.dims2()
+        return f"Linear({k}, {n})" if self.bias is not None else f"Linear({k}, {n}, no bias)"
+
+
+def linear(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
+    """A linear layer with the variables `weight` (out, in), normal with deviation √(2 / in), and `bias` (out), uniform in ± 1/√in.
+
+    Source: candle-nn/src/linear.rs, linear.
+
+    >>> from cafe.nn import VarBuilder, VarMap, linear
+    >>> varmap = VarMap()
+    >>> layer = linear(4, 3, VarBuilder.from_varmap(varmap).pp("fc"))
+    >>> [(name, v.dims()) for name, v in varmap.data().items()]
+    [('fc.weight', [3, 4]), ('fc.bias', [3])]
+    """
+    weight = vb.get_with_hints((out_dim, in_dim), "weight", DEFAULT_KAIMING_NORMAL)
+    bound = 1.0 / math.sqrt(in_dim) if in_dim else 0.0
+    return Linear(weight, vb.get_with_hints(out_dim, "bias", Init.Uniform(-bound, bound)))
+
+
+def linear_no_bias(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
+    """A linear layer with the variable `weight` (out, in) alone.
+
+    Source: candle-nn/src/linear.rs, linear_no_bias.
+    """
+    return Linear(vb.get_with_hints((out_dim, in_dim), "weight", DEFAULT_KAIMING_NORMAL))
+
+
+def linear_b(in_dim: int, out_dim: int, bias: bool, vb: VarBuilder) -> Linear:
+    """`linear` or `linear_no_bias`, as a configuration says.
+
+    Source: candle-nn/src/linear.rs, linear_b.
+    """
+    return linear(in_dim, out_dim, vb) if bias else linear_no_bias(in_dim, out_dim, vb)

@@ -1,0 +1,259 @@
+"""Losses: how far a model's output is from what it should be, as one number (floor 6).
+
+    loss = cross_entropy(model(x), classes)
+    grads = loss.backward()
+
+Each takes the mean over all it is given. None broadcasts: an output of (n, 1) beside targets of (n) is an error, not n² differences.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cafe import kernels
+from cafe.dtype import DType, check_float, check_same
+from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
+from cafe.ops import loss as loss_ops
+from cafe.tape import is_half
+from cafe.tensor.base import apply, wrap
+from cafe.tensor.core import Tensor
+
+from .ops import log_softmax
+
+_CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (False, True)}
+_MSE, _BCE = loss_ops.Mse(), loss_ops.BceWithLogits()
+_REDUCTIONS = ("mean", "sum", "none")
+
+
+# -- numbers
+
+
+def mse(inp: Tensor, target: Tensor) -> Tensor:
+    """Σ (inp − target)² / n.
+
+    Shape: any, the same twice → ().
+    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for integers.
+    Gradient: 2 g (inp − target) / n, and its negative.
+    Source: candle-nn/src/loss.rs, mse.
+
+    >>> from cafe import Tensor
+    >>> mse(Tensor([1.0, 2.0]), Tensor([0.0, 0.0])).to_scalar()
+    2.5
+    """
+    _check_pair("sub", inp, target)
+    return apply(_MSE, inp, target)
+
+
+def l1(inp: Tensor, target: Tensor) -> Tensor:
+    """Σ |inp − target| / n; shapes, errors as `mse`.
+
+    Gradient: g · sign(inp − target) / n, 0 where they are equal.
+    """
+    _check_pair("sub", inp, target)
+    return inp.sub(target).abs().mean_all()
+
+
+def huber(inp: Tensor, target: Tensor, delta: float) -> Tensor:
+    """The mean of d² / 2 where |d| = |inp − target| is at most delta, of delta (|d| − delta / 2) beyond.
+
+    Raises: Error unless the shapes are one and delta is above 0; DTypeMismatchBinaryOp.
+    Gradient: g · d / n, held between ± g · delta / n.
+    Source: candle-nn/src/loss.rs, huber.
+
+    >>> from cafe import Tensor
+    >>> huber(Tensor([0.5, 3.0]), Tensor([0.0, 0.0]), 1.0).to_scalar()  # (0.125 + 2.5) / 2
+    1.3125
+    """
+    if inp.shape != target.shape:
+        bail(f"input and target must have the same shape, got inp: {show(inp.shape)}, target: {show(target.shape)}")
+    if not delta > 0.0:
+        bail(f"huber: delta must be above 0, got {delta}")
+    _check_pair("sub", inp, target)
+    distance = inp.sub(target).abs()
+    near = distance.clamp(0.0, delta)  # near · (distance − near / 2) is both branches at once
+    return near.mul(distance.sub(near.affine(0.5, 0.0))).mean_all()
+
+
+def smooth_l1(inp: Tensor, target: Tensor, beta: float = 1.0) -> Tensor:
+    """The mean of d² / (2 beta) where |d| is at most beta, of |d| − beta / 2 beyond; `l1` for a beta of 0.
+
+    Raises: as `huber`.
+    """
+    return l1(inp, target) if beta == 0.0 else huber(inp, target, beta).affine(1.0 / beta, 0.0)
+
+
+def binary_cross_entropy_with_logit(inp: Tensor, target: Tensor) -> Tensor:
+    """The mean of −t ln σ(x) − (1 − t) ln(1 − σ(x)), computed as t ln(1 + e^−x) + (1 − t) ln(1 + eˣ): finite for any finite x.
+
+    Shape: logits and targets in [0, 1], any shape, the same twice → ().
+    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for integers.
+    Gradient: g (σ(x) − t) / n; −g x / n for the targets.
+    Source: candle-nn/src/loss.rs, binary_cross_entropy_with_logit (which overflows beyond |x| = 17 in F32).
+
+    >>> from cafe import Tensor
+    >>> binary_cross_entropy_with_logit(Tensor([[1000.0, -1000.0]]), Tensor([[0.0, 0.0]])).to_scalar()
+    500.0
+    """
+    _check_pair("mul", target, inp)
+    return apply(_BCE, inp, target)
+
+
+# -- classes
+
+
+def nll(
+    inp: Tensor,
+    target: Tensor,
+    *,
+    weight: Tensor | None = None,
+    ignore_index: int | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean of −inp[i, target[i]], for log-probabilities inp.
+
+    Shape: inp (n, c), target (n) of integers → ().
+    Raises: Error with candle's texts for other shapes, InvalidIndex for a target that is no class,
+        UnsupportedDTypeForOp for targets of floats.
+    Gradient: −g / n at the targets.
+    Source: candle-nn/src/loss.rs, nll. The keywords, which candle lacks, are those of `cross_entropy`.
+
+    >>> from cafe import Tensor
+    >>> nll(Tensor([[-1.0, -2.0], [-3.0, -4.0]]), Tensor([0, 1])).to_scalar()
+    2.5
+    """
+    _check_classes(inp, target)
+    return _picked(inp, _Rows.of(inp, target, weight, ignore_index), 0.0, None, reduction)
+
+
+def cross_entropy(
+    inp: Tensor,
+    target: Tensor,
+    *,
+    weight: Tensor | None = None,
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean of −ln softmax(inp)[i, target[i]], for logits inp, in one op.
+
+    Shape: inp (n, c), target (n) of integers → ().
+
+    weight: (c) factors of the classes; the mean is then weighted, too. No gradient goes there.
+    ignore_index: rows with this target add nothing and are not counted (candle's sentinel, the largest number of the targets' dtype,
+        adds nothing and is counted).
+    label_smoothing: this part of each target is spread evenly over the classes.
+    reduction: "mean", "sum", or "none" for a loss a row.
+
+    The mean of no rows is NaN, with gradients of 0.
+
+    Raises: Error with candle's texts for other shapes, InvalidIndex for a target that is no class,
+        UnsupportedDTypeForOp for targets of floats.
+    Gradient: g (softmax(inp) − onehot(target)) / n.
+    Source: candle-nn/src/loss.rs, cross_entropy; the keywords as in PyTorch.
+
+    >>> from cafe import Tensor
+    >>> loss = cross_entropy(Tensor([[2.0, 0.5, -1.0], [0.1, 0.2, 3.0]]), Tensor([0, 2]))
+    >>> print(f"{loss:.6f}")
+    0.175456
+    """
+    if inp.rank != 2:
+        bail("cross_entropy expects an input tensor of rank 2")
+    _check_classes(inp, target)
+    check_float("log-softmax", inp._data)
+    fused = _CROSS_ENTROPY[inp.track_op()]
+    if weight is None and ignore_index is None and label_smoothing == 0.0 and reduction == "mean":
+        return apply(fused, inp, target)
+    if not 0.0 <= label_smoothing <= 1.0:
+        bail(f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}")
+    rows = _Rows.of(inp, target, weight, ignore_index)
+    if label_smoothing != 0.0 or reduction == "none":
+        return _picked(log_softmax(inp, 1), rows, float(label_smoothing), weight, reduction)
+    _check_reduction(reduction)
+    total = rows.total() if reduction == "mean" else 1.0
+    return _mean_of_none(apply(fused, inp, rows.ids, wrap(rows.weights._data / rows.weights._data.dtype.type(total or 1.0))), total)
+
+
+class _Rows(NamedTuple):
+    """What each row counts: its id (0 where it is ignored), its weight, and whether it counts at all (U8)."""
+
+    ids: Tensor
+    weights: Tensor
+    keep: Tensor
+
+    @staticmethod
+    def of(inp: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int | None) -> _Rows:
+        """Raises: InvalidIndex for a target that is neither a class nor ignored, UnexpectedShape for weights that are not (c)."""
+        classes = inp.shape[1]
+        ids = target._data
+        keep = np.ones(ids.shape, bool) if ignore_index is None else ids != ignore_index
+        ids = np.where(keep, ids, np.zeros((), ids.dtype))
+        dtype = DType.F32.numpy if is_half(inp._data.dtype) else inp._data.dtype
+        factors = np.ones(classes, dtype) if weight is None else _class_weights(weight, classes, dtype)
+        weights = np.where(keep, kernels.gather(factors, ids, 0), np.zeros((), dtype))
+        return _Rows(wrap(ids), wrap(weights), wrap(keep.astype(np.uint8)))
+
+    def total(self) -> float:
+        """The sum of the weights: what a mean is divided by."""
+        return float(np.sum(self.weights._data, dtype=np.float64))
+
+
+def _picked(log_p: Tensor, rows: _Rows, smoothing: float, weight: Tensor | None, reduction: str) -> Tensor:
+    """−log_p at the ids, weighted and smoothed, reduced."""
+    _check_reduction(reduction)
+    picked = log_p.gather(rows.ids.unsqueeze(1), 1).squeeze(1)
+    losses = _where_kept(rows, picked.mul(rows.weights.to_dtype(log_p.dtype))).neg()
+    if smoothing != 0.0:
+        even = log_p if weight is None else log_p.broadcast_mul(weight.to_dtype(log_p.dtype))
+        even = _where_kept(rows, even.sum(1)).affine(-smoothing / log_p.shape[1], 0.0)
+        losses = losses.affine(1.0 - smoothing, 0.0).add(even)
+    if reduction == "none":
+        return losses
+    total = rows.total() if reduction == "mean" else 1.0
+    return _mean_of_none(losses.sum_all().affine(1.0 / (total or 1.0), 0.0), total)
+
+
+def _where_kept(rows: _Rows, values: Tensor) -> Tensor:
+    """The values of the rows that count, 0 in the others, whatever stands there."""
+    return rows.keep.where_cond(values, values.zeros_like())
+
+
+def _mean_of_none(loss: Tensor, total: float) -> Tensor:
+    """The loss; NaN, with the same gradient, where there was nothing to take a mean of."""
+    return loss if total != 0.0 else loss.affine(1.0, float("nan"))
+
+
+def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[np.floating]) -> np.ndarray:
+    if weight.shape != (classes,):
+        raise UnexpectedShape("shape mismatch for the weights of the classes", (classes,), weight.shape)
+    check_float("cross_entropy", weight._data)
+    return kernels.cast(weight._data, dtype)
+
+
+# -- what is asked of arguments
+
+
+def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
+    """Raises candle's error for the op unless both have one shape and one float dtype."""
+    if lhs.shape != rhs.shape:
+        raise ShapeMismatchBinaryOp(op, lhs.shape, rhs.shape).help("a loss does not broadcast: reshape one side to the other's shape")
+    check_same(op, lhs._data, rhs._data)
+    check_float("mean", lhs._data)
+
+
+def _check_classes(inp: Tensor, target: Tensor) -> None:
+    """Raises Error with candle's texts unless inp is (n, c) and target (n) integers."""
+    if target.rank != 1:
+        bail(f"the target tensor should have a single dimension ({show(target.shape)})")
+    if inp.rank != 2:
+        bail(f"the target tensor should have two dimensions ({show(inp.shape)})")
+    if inp.shape[0] != target.shape[0]:
+        bail(f"batch size mismatch between inp ({inp.shape[0]}) and target ({target.shape[0]})")
+    if target.dtype.is_float:
+        raise UnsupportedDTypeForOp(target.dtype, "gather").help("targets are numbers of classes; `to_dtype(DType.U32)` makes them so")
+
+
+def _check_reduction(reduction: str) -> None:
+    if reduction not in _REDUCTIONS:
+        raise Error(f"reduction: expected one of {', '.join(_REDUCTIONS)}, got {reduction!r}")

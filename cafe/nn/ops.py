@@ -1,0 +1,269 @@
+"""Functions of tensors that are no methods: softmax, activations, dropout (floor 6).
+
+    from cafe.nn import ops
+    ops.softmax(x, D.Minus1)
+"""
+
+from __future__ import annotations
+
+import math
+
+from cafe.device import generator
+from cafe.dtype import DType, check_float
+from cafe.errors import UnsupportedDTypeForOp, bail, show
+from cafe.kernels import keep_mask
+from cafe.ops import activation
+from cafe.ops import softmax as softmax_ops
+from cafe.ops.base import Op
+from cafe.ops.unary import BY_NAME
+from cafe.shape import Dim, check_rank, resolve_dim
+from cafe.tape import is_half
+from cafe.tensor.base import apply, wrap
+from cafe.tensor.core import Tensor
+
+from .module import Module
+
+_SIGMOID, _SOFTPLUS = BY_NAME["sigmoid"], BY_NAME["softplus"]
+_MISH, _HARD_SIGMOID, _DROPOUT = activation.Mish(), activation.HardSigmoid(), activation.Dropout()
+SELU_ALPHA = 1.6732632423543772
+SELU_GAMMA = 1.0507009873554805
+
+
+class Identity(Module):
+    """The input as it is.
+
+    Source: candle-nn/src/ops.rs, Identity.
+    """
+
+    __slots__ = ()
+
+    def forward(self, xs: Tensor) -> Tensor:
+        """xs."""
+        return xs
+
+    def __repr__(self) -> str:
+        return "Identity"
+
+
+# -- softmax
+
+
+def softmax(xs: Tensor, dim: Dim) -> Tensor:
+    """exp(x − max) / Σ exp(x − max) along the dim; a row of −inf alone is NaN.
+
+    Shape: any → the same.
+    Raises: DimOutOfRange, UnsupportedDTypeForOp for integers.
+    Gradient: y (g − Σ g y).
+    Source: candle-nn/src/ops.rs, softmax.
+
+    >>> from cafe import D, Tensor
+    >>> print(softmax(Tensor([[1000.0, 1005.0, 1002.0]]), D.Minus1))
+    [[0.0064, 0.9465, 0.0471]]
+    Tensor[[1, 3], f32]
+    """
+    d = resolve_dim(xs.shape, dim, "softmax")
+    check_float("softmax", xs._data)
+    return apply(softmax_ops.Softmax(d), xs)
+
+
+def log_softmax(xs: Tensor, dim: Dim) -> Tensor:
+    """x − max − ln Σ exp(x − max) along the dim.
+
+    Shape: any → the same.
+    Raises: DimOutOfRange, UnsupportedDTypeForOp for integers.
+    Gradient: g − eʸ Σ g.
+    Source: candle-nn/src/ops.rs, log_softmax.
+    """
+    d = resolve_dim(xs.shape, dim, "log-softmax")
+    check_float("log-softmax", xs._data)
+    return apply(softmax_ops.LogSoftmax(d), xs)
+
+
+def softmax_last_dim(xs: Tensor) -> Tensor:
+    """`softmax` along the last dim, with its gradient (candle's has none).
+
+    Raises: DimOutOfRange for a scalar, Error for integers.
+    Source: candle-nn/src/ops.rs, softmax_last_dim.
+    """
+    d = resolve_dim(xs.shape, -1, "softmax")
+    if xs.dtype.is_int:
+        bail(f"unsupported dtype for softmax {xs.dtype!r}")
+    return apply(softmax_ops.Softmax(d), xs)
+
+
+# -- activations
+
+
+def sigmoid(xs: Tensor) -> Tensor:
+    """1 / (1 + e^−x), without overflow. Gradient: g y (1 − y).
+
+    Raises: UnsupportedDTypeForOp for integers.
+    Source: candle-nn/src/ops.rs, sigmoid.
+
+    >>> from cafe import Tensor
+    >>> sigmoid(Tensor([-1000.0, 0.0, 1000.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return _float_op(_SIGMOID, xs)
+
+
+def silu(xs: Tensor) -> Tensor:
+    """x · sigmoid(x). Gradient: g s (1 + x (1 − s)).
+
+    Source: candle-nn/src/ops.rs, silu.
+    """
+    return xs.silu()
+
+
+def softplus(xs: Tensor) -> Tensor:
+    """ln(1 + eˣ), without overflow. Gradient: g · sigmoid(x)."""
+    return _float_op(_SOFTPLUS, xs)
+
+
+def log_sigmoid(xs: Tensor) -> Tensor:
+    """ln sigmoid(x) = −softplus(−x), without overflow. Gradient: g · sigmoid(−x).
+
+    >>> from cafe import Tensor
+    >>> log_sigmoid(Tensor([-1000.0, 1000.0])).tolist()
+    [-1000.0, -0.0]
+    """
+    return softplus(xs.neg()).neg()
+
+
+def leaky_relu(xs: Tensor, negative_slope: float) -> Tensor:
+    """x where x > 0, negative_slope · x elsewhere. Gradient: g or g · negative_slope, the latter at 0.
+
+    Source: candle-nn/src/ops.rs, leaky_relu.
+
+    >>> from cafe import Tensor
+    >>> leaky_relu(Tensor([-2.0, 0.0, 2.0]), 0.25).tolist()
+    [-0.5, 0.0, 2.0]
+    """
+    return _float_op(activation.LeakyRelu(float(negative_slope)), xs)
+
+
+def hard_sigmoid(xs: Tensor) -> Tensor:
+    """(x + 3) / 6, held between 0 and 1. Gradient: g / 6 from −3 to 3, both included; 0 outside.
+
+    Source: candle-nn/src/ops.rs, hard_sigmoid.
+
+    >>> from cafe import Tensor
+    >>> hard_sigmoid(Tensor([-4.0, 0.0, 3.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    return _float_op(_HARD_SIGMOID, xs)
+
+
+def mish(xs: Tensor) -> Tensor:
+    """x tanh(ln(1 + eˣ)). Gradient: finite everywhere, 1 for large x (candle's is NaN there).
+
+    Source: candle-nn/src/ops.rs, mish.
+    """
+    return _float_op(_MISH, xs)
+
+
+def selu(xs: Tensor, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Tensor:
+    """gamma x where x > 0, gamma alpha (eˣ − 1) elsewhere. Gradient: g gamma or g gamma alpha eˣ, the latter at 0.
+
+    Source: candle-nn/src/ops.rs, selu (whose gradient is NaN for large x).
+    """
+    return xs.elu(alpha).affine(gamma, 0.0)
+
+
+def swiglu(xs: Tensor) -> Tensor:
+    """silu(a) · b, where a and b are the halves of the last dim.
+
+    Shape: (…, 2n) → (…, n); of an odd size a has one more, which is an error.
+    Raises: ShapeMismatchBinaryOp.
+    Source: candle-nn/src/ops.rs, swiglu.
+
+    >>> from cafe import Tensor
+    >>> swiglu(Tensor([[0.0, 1.0, 5.0, 2.0]])).tolist()
+    [[0.0, 1.4621171951293945]]
+    """
+    halves = xs.chunk(2, -1)
+    if len(halves) != 2:
+        bail(f"swiglu: the last dim has two halves, got shape {show(xs.shape)}")
+    return halves[0].silu().mul(halves[1])
+
+
+def dropout(xs: Tensor, drop_p: float) -> Tensor:
+    """Each number 0 with probability drop_p, else divided by 1 − drop_p. Gradient: the same factors.
+
+    Raises: Error unless drop_p lies in [0, 1), UnsupportedDTypeForOp for integers.
+    Source: candle-nn/src/ops.rs, dropout.
+
+    >>> from cafe import Tensor
+    >>> dropout(Tensor([1.0]), 1.0)
+    Traceback (most recent call last):
+    cafe.errors.Error: dropout probability has to be in [0, 1), got 1
+    """
+    if not 0.0 <= drop_p < 1.0:
+        bail(f"dropout probability has to be in [0, 1), got {_shortest(drop_p)}")
+    check_float("dropout", xs._data)
+    if drop_p == 0.0:
+        return xs
+    dtype = xs._data.dtype
+    mask = keep_mask(xs.shape, float(drop_p), DType.F32.numpy if is_half(dtype) else dtype, generator)
+    return apply(_DROPOUT, xs, wrap(mask))
+
+
+# -- pixels
+
+
+def pixel_shuffle(xs: Tensor, upscale_factor: int) -> Tensor:
+    """Channels become places: an r × r block of pixels out of r² channels.
+
+    Shape: (b, c r², h, w) → (b, c, h r, w r).
+    Raises: UnexpectedNumberOfDims, ShapeMismatchBinaryOp when r² does not divide the channels.
+    Source: candle-nn/src/ops.rs, pixel_shuffle.
+
+    >>> from cafe import Tensor
+    >>> pixel_shuffle(Tensor.arange(0, 4).reshape((1, 4, 1, 1)), 2).tolist()
+    [[[[0, 1], [2, 3]]]]
+    """
+    check_rank(xs.shape, 4)
+    b, c, h, w = xs.shape
+    r = upscale_factor
+    split = xs.reshape((b, c // r**2, r, r, h, w))
+    return split.permute((0, 1, 4, 2, 5, 3)).reshape((b, c // r**2, h * r, w * r))
+
+
+def pixel_unshuffle(xs: Tensor, downscale_factor: int) -> Tensor:
+    """Places become channels: the inverse of `pixel_shuffle`.
+
+    Shape: (b, c, h r, w r) → (b, c r², h, w).
+    Raises: UnexpectedNumberOfDims, ShapeMismatchBinaryOp when r does not divide height and width.
+    Source: candle-nn/src/ops.rs, pixel_unshuffle.
+    """
+    check_rank(xs.shape, 4)
+    b, c, h, w = xs.shape
+    r = downscale_factor
+    split = xs.reshape((b, c, h // r, r, w // r, r))
+    return split.permute((0, 1, 3, 5, 2, 4)).reshape((b, c * r**2, h // r, w // r))
+
+
+def replication_pad2d(xs: Tensor, pad: int) -> Tensor:
+    """The last two dims with their border repeated `pad` times on each side.
+
+    Raises: Error for a negative pad.
+    Source: candle-nn/src/ops.rs, replication_pad2d (which knows pads of 0 and 1).
+
+    >>> from cafe import Tensor
+    >>> replication_pad2d(Tensor([[1.0, 2.0]]), 1).tolist()
+    [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]
+    """
+    if pad < 0:
+        bail(f"replication-pad with a size of {pad} is not supported")
+    return xs.pad_with_same(-1, pad, pad).pad_with_same(-2, pad, pad)
+
+
+def _float_op(op: Op, xs: Tensor) -> Tensor:
+    if xs._data.dtype.kind in "iu":
+        raise UnsupportedDTypeForOp(xs.dtype, op.name)
+    return apply(op, xs)
+
+
+def _shortest(value: float) -> str:
+    """A number as Rust prints it: `1`, `1.5`, `NaN`."""
+    return "NaN" if math.isnan(value) else repr(float(value)).removesuffix(".0")

@@ -1,0 +1,489 @@
+"""Optimizers: a step down the gradient for every variable, in one kernel call a dtype (floor 6).
+
+    opt = AdamW.new_lr(varmap.all_vars(), 1e-3)
+    opt.step(loss.backward())                 # or opt.backward_step(loss)
+
+Gradients come in by hand; nothing is kept on the variables. Integers are dropped, a variable given twice is stepped once,
+one without a gradient is left alone and does not count the step. Bias corrections are computed in float64, for each variable
+from its own number of steps.
+
+Variables of F16 and BF16 have a master copy in F32, which takes the steps and is rounded into the variable: updates too small
+for the variable itself add up. A variable that was set since goes on from its new value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from cafe import kernels
+from cafe.dtype import Array, DType
+from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape
+from cafe.tape import is_half
+from cafe.tensor.base import wrap
+from cafe.tensor.core import Tensor, Var
+from cafe.tensor.grads import GradStore
+
+Vars: TypeAlias = "Iterable[Var] | Mapping[str, Var]"
+
+_F32 = DType.F32.numpy
+
+
+class Optimizer(ABC):
+    """What every optimizer does; for one of your own write `step`, `learning_rate` and `set_learning_rate`.
+
+    Source: candle-nn/src/optim.rs, Optimizer.
+    """
+
+    @abstractmethod
+    def step(self, grads: GradStore) -> None:
+        """One step for every variable that has a gradient there."""
+
+    @property
+    @abstractmethod
+    def learning_rate(self) -> float:
+        """How long a step is."""
+
+    @abstractmethod
+    def set_learning_rate(self, lr: float) -> None:
+        """Changes it from the next step on."""
+
+    def backward_step(self, loss: Tensor) -> None:
+        """`step(loss.backward())`."""
+        self.step(loss.backward())
+
+    @classmethod
+    def empty(cls, *args: Any, **kwargs: Any) -> Self:
+        """Without variables so far; arguments as the class takes them after the variables."""
+        return cls([], *args, **kwargs)  # type: ignore[call-arg]
+
+    @classmethod
+    def from_slice(cls, vars: Sequence[Var], *args: Any, **kwargs: Any) -> Self:
+        """The class itself, as candle spells it."""
+        return cls(vars, *args, **kwargs)  # type: ignore[call-arg]
+
+
+# -- variables that step together
+
+
+class _Slot:
+    """A variable, what takes its steps (its own array, or the F32 master of a half), and its moments."""
+
+    __slots__ = ("master", "moments", "name", "seen", "var")
+
+    def __init__(self, name: str, var: Var, moments: int) -> None:
+        self.name, self.var = name, var
+        data = var._data
+        self.master = kernels.cast(data, _F32) if is_half(data.dtype) else data
+        self.moments = [np.zeros_like(self.master) for _ in range(moments)]
+        self.seen = -1  # the version of the variable that the master knows
+
+    def refresh(self) -> None:
+        """Takes over what was set since the last step, wherever it is not just the master, rounded."""
+        data, version = self.var._data, self.var._version
+        if version is not None and version.count != self.seen:
+            changed = kernels.cast(self.master, data.dtype) != data
+            np.copyto(self.master, kernels.cast(data, _F32), where=changed)
+
+    def publish(self) -> None:
+        """Rounds the master into the variable."""
+        self.var._data[...] = kernels.cast(self.master, self.var._data.dtype)
+        self.var._touch()
+        assert self.var._version is not None
+        self.seen = self.var._version.count
+
+
+class _Cohort:
+    """Slots of one dtype whose variables have made `t` steps each, as the lists that a kernel takes."""
+
+    __slots__ = ("dtype", "halves", "ids", "moments", "ps", "slots", "t", "vars")
+
+    def __init__(self, slots: list[_Slot], t: int) -> None:
+        self.slots, self.t = slots, t
+        self.vars = [s.var for s in slots]
+        self.ids = [v.id for v in self.vars]
+        self.ps = [s.master for s in slots]
+        self.moments = [list(column) for column in zip(*(s.moments for s in slots))]
+        self.dtype = self.ps[0].dtype
+        self.halves = is_half(self.vars[0]._data.dtype)
+
+    def gradients(self, get: Callable[[int], Tensor | None]) -> list[Array] | None:
+        """The gradients as arrays in the masters' dtype; None if a variable has none."""
+        out = []
+        for key in self.ids:
+            g = get(key)
+            if g is None:
+                return None
+            out.append(g._data if g._data.dtype is self.dtype else kernels.cast(g._data, self.dtype))
+        return out
+
+    def split(self, get: Callable[[int], Tensor | None]) -> list[_Cohort]:
+        """Those with a gradient, and those without."""
+        parts: dict[bool, list[_Slot]] = {}
+        for slot in self.slots:
+            parts.setdefault(get(slot.var.id) is None, []).append(slot)
+        return [_Cohort(slots, self.t) for slots in parts.values()]
+
+
+def _cohorts(pairs: Iterable[tuple[_Slot, int]]) -> list[_Cohort]:
+    """Slots with their numbers of steps, sorted into cohorts."""
+    groups: dict[tuple[Any, int], list[_Slot]] = {}
+    for slot, t in pairs:
+        groups.setdefault((slot.var._data.dtype, t), []).append(slot)
+    return [_Cohort(slots, t) for (_, t), slots in groups.items()]
+
+
+class _Stepper(Optimizer):
+    """What SGD and the Adams share: variables in cohorts, and their state in and out."""
+
+    def __init__(self, vars: Vars, params: Any) -> None:
+        self._params = params
+        self._cohorts: list[_Cohort] = []
+        self._order: list[Var] = []
+        for name, var in vars.items() if isinstance(vars, Mapping) else ((None, var) for var in vars):
+            self.push(var, name)
+
+    # -- what differs
+
+    def _moments(self, params: Any) -> tuple[str, ...]:
+        """The names of what is remembered of each variable."""
+        raise NotImplementedError
+
+    def _update(self, cohort: _Cohort, gs: list[Array]) -> None:
+        """Step number cohort.t of these variables, in place."""
+        raise NotImplementedError
+
+    # -- the step
+
+    def step(self, grads: GradStore) -> None:
+        """One step for every variable that has a gradient in the store."""
+        get = grads.get_id
+        ready: list[tuple[_Cohort, list[Array]]] = []
+        uneven = False
+        for cohort in self._cohorts:
+            gs = cohort.gradients(get)
+            if gs is None:
+                uneven = True
+            else:
+                ready.append((cohort, gs))
+        if uneven:
+            self._cohorts = [part for c in self._cohorts for part in c.split(get)]
+            ready = [(c, gs) for c in self._cohorts if (gs := c.gradients(get)) is not None]
+        for cohort, gs in ready:
+            self._advance(cohort, gs)
+        if uneven:
+            self._cohorts = _cohorts((s, c.t) for c in self._cohorts for s in c.slots)
+
+    def _advance(self, cohort: _Cohort, gs: list[Array]) -> None:
+        cohort.t += 1
+        if not cohort.halves:
+            self._update(cohort, gs)
+            for var in cohort.vars:
+                var._touch()
+            return
+        for slot in cohort.slots:
+            slot.refresh()
+        self._update(cohort, gs)
+        for slot in cohort.slots:
+            slot.publish()
+
+    # -- variables and parameters
+
+    def push(self, var: Var, name: str | None = None) -> None:
+        """Adds a variable; an integer one or one that is there already changes nothing.
+
+        Raises: TypeError for what is no Var.
+        """
+        if not isinstance(var, Var):
+            raise TypeError(f"expected Var, found {type(var).__name__}")
+        if var.dtype.is_int or any(var is known for known in self._order):
+            return
+        slot = _Slot(str(len(self._order)) if name is None else name, var, len(self._moments(self._params)))
+        self._order.append(var)
+        self._cohorts = _cohorts([*((s, c.t) for c in self._cohorts for s in c.slots), (slot, 0)])
+
+    def into_inner(self) -> list[Var]:
+        """The variables, in the order in which they came."""
+        return list(self._order)
+
+    @property
+    def learning_rate(self) -> float:
+        """How long a step is."""
+        return self._params.lr  # type: ignore[no-any-return]
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Changes it from the next step on."""
+        self._params = dataclasses.replace(self._params, lr=_number(lr))
+
+    # -- state
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Copies of all that the next step depends on, by name: `params.lr` …, and `vars.{name}.step` and moments for each variable.
+
+        A variable's name is the one it had in the mapping that was given (`varmap.data()`), else its position. All are tensors, so that
+        `cafe.io.safetensors.save` takes them as they are.
+
+        >>> from cafe import Var
+        >>> opt = SGD({"w": Var([1.0])}, 0.1, momentum=0.9)
+        >>> list(opt.state_dict())
+        ['params.lr', 'params.momentum', 'params.dampening', 'params.nesterov', 'params.weight_decay', 'vars.w.step', 'vars.w.momentum']
+        """
+        out = {f"params.{f}": wrap(np.array(float(v))) for f, v in dataclasses.asdict(self._params).items()}
+        for slot, t in self._slots():
+            out[f"vars.{slot.name}.step"] = wrap(np.array(t, np.int64))
+            out |= {f"vars.{slot.name}.{key}": wrap(array.copy()) for key, array in self._remembered(slot, self._params).items()}
+        return out
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Goes on from a `state_dict`, parameters included; nothing is changed unless everything fits.
+
+        Raises: CannotFindTensor, UnexpectedShape, UnexpectedDType, Error for names that belong to nothing here.
+        """
+        params = self._params_from(state)
+        slots = [_Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
+        wanted: dict[str, Array] = {f"params.{f}": np.zeros(()) for f in dataclasses.asdict(params)}
+        wanted |= {f"vars.{s.name}.step": np.zeros((), np.int64) for s in slots}
+        for s in slots:
+            wanted |= {f"vars.{s.name}.{key}": array for key, array in self._remembered(s, params).items()}
+        _check_state(state, wanted)
+        for s in slots:
+            for key, array in self._remembered(s, params).items():
+                array[...] = state[f"vars.{s.name}.{key}"]._data
+        self._params = params
+        self._cohorts = _cohorts((s, int(state[f"vars.{s.name}.step"].item())) for s in slots)
+
+    def _slots(self) -> list[tuple[_Slot, int]]:
+        """Slots and their numbers of steps, in the variables' order."""
+        found = {id(s.var): (s, c.t) for c in self._cohorts for s in c.slots}
+        return [found[id(var)] for var in self._order]
+
+    def _remembered(self, slot: _Slot, params: Any) -> dict[str, Array]:
+        named = dict(zip(self._moments(params), slot.moments))
+        return {**named, "master": slot.master} if is_half(slot.var._data.dtype) else named
+
+    def _params_from(self, state: Mapping[str, Tensor]) -> Any:
+        values: dict[str, Any] = {}
+        for field in dataclasses.fields(self._params):
+            key = f"params.{field.name}"
+            if key not in state:
+                raise CannotFindTensor(key, state)
+            values[field.name] = type(getattr(self._params, field.name))(state[key].item())
+        return type(self._params)(**values)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._order)} variables, {self._params})"
+
+
+def _check_state(state: Mapping[str, Tensor], wanted: Mapping[str, Array]) -> None:
+    """Raises CannotFindTensor, UnexpectedShape, UnexpectedDType or Error unless the state has just what is wanted."""
+    for key, array in wanted.items():
+        if key not in state:
+            raise CannotFindTensor(key, state)
+        if state[key].shape != array.shape:
+            raise UnexpectedShape(f"shape mismatch for {key}", array.shape, state[key].shape)
+        if state[key]._data.dtype != array.dtype:
+            raise UnexpectedDType(f"dtype mismatch for {key}", wrap(array).dtype, state[key].dtype)
+    unexpected = [key for key in state if key not in wanted]
+    if unexpected:
+        raise Error(f"this optimizer has no place for {', '.join(unexpected)}")
+
+
+# -- SGD
+
+
+@dataclass(frozen=True)
+class ParamsSGD:
+    """The parameters of `SGD`."""
+
+    lr: float
+    momentum: float = 0.0
+    dampening: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.nesterov and (self.momentum <= 0.0 or self.dampening != 0.0):
+            raise Error(f"nesterov wants a momentum and no dampening, got {self.momentum} and {self.dampening}")
+
+
+class SGD(_Stepper):
+    """p ← p − lr · g; with momentum p ← p − lr · m, m ← g at first, then momentum · m + (1 − dampening) g.
+
+    With Nesterov p ← p − lr (g + momentum · m). weight_decay · p is added to g.
+
+    Source: candle-nn/src/optim.rs, SGD (which has the learning rate alone); the rest as in PyTorch.
+
+    >>> from cafe import Var
+    >>> w = Var([1.0, 2.0])
+    >>> opt = SGD([w], 0.25)
+    >>> opt.backward_step(w.sqr().sum_all())
+    >>> w.tolist()
+    [0.5, 1.0]
+    """
+
+    def __init__(
+        self,
+        vars: Vars,
+        lr: float,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        nesterov: bool = False,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(vars, ParamsSGD(_number(lr), float(momentum), float(dampening), bool(nesterov), float(weight_decay)))
+
+    @property
+    def params(self) -> ParamsSGD:
+        """The parameters in force."""
+        return self._params  # type: ignore[no-any-return]
+
+    def set_params(self, params: ParamsSGD) -> None:
+        """Changes them from the next step on; a momentum that was 0 starts anew."""
+        if not isinstance(params, ParamsSGD):
+            raise TypeError(f"expected ParamsSGD, found {type(params).__name__}")
+        if self._moments(params) != self._moments(self._params):
+            slots = [_Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
+            self._cohorts = _cohorts((s, 0) for s in slots)
+        self._params = params
+
+    def _moments(self, params: Any) -> tuple[str, ...]:
+        return ("momentum",) if params.momentum else ()
+
+    def _update(self, cohort: _Cohort, gs: list[Array]) -> None:
+        p = self._params
+        moments = cohort.moments[0] if cohort.moments else []
+        kernels.sgd_step(cohort.ps, gs, moments, p.lr, p.momentum, p.dampening, p.nesterov, p.weight_decay, cohort.t == 1)
+
+
+# -- Adam
+
+
+@dataclass(frozen=True)
+class ParamsAdam:
+    """The parameters of `Adam`."""
+
+    lr: float = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, beta in (("beta1", self.beta1), ("beta2", self.beta2)):
+            if not 0.0 <= beta < 1.0:
+                raise Error(f"{name} must be in [0, 1), got {beta}")
+
+
+@dataclass(frozen=True)
+class ParamsAdamW(ParamsAdam):
+    """The parameters of `AdamW`, with candle's defaults.
+
+    >>> ParamsAdamW(lr=0.1)
+    ParamsAdamW(lr=0.1, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.01)
+    """
+
+    weight_decay: float = 0.01
+
+
+class _AnyAdam(_Stepper):
+    decoupled: bool
+
+    def _moments(self, params: Any) -> tuple[str, ...]:
+        return ("m", "v")
+
+    def _update(self, cohort: _Cohort, gs: list[Array]) -> None:
+        p = self._params
+        m, v = cohort.moments
+        kernels.adam_step(cohort.ps, gs, m, v, p.lr, p.beta1, p.beta2, p.eps, p.weight_decay, self.decoupled, cohort.t)
+
+
+class Adam(_AnyAdam):
+    """p ← p − lr · m̂ / (√v̂ + eps), with m̂ and v̂ the running means of g and g², corrected for their start at 0.
+
+    weight_decay · p is added to g: the L2 form. `AdamW` decays apart from the gradient.
+
+    Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization", 2014.
+
+    >>> from cafe import Var
+    >>> w = Var([1.0])
+    >>> Adam([w], 0.1).backward_step(w.sqr().sum_all())
+    >>> print(f"{w:.4f}")
+    0.9000
+    """
+
+    decoupled = False
+
+    def __init__(
+        self,
+        vars: Vars,
+        lr: float = 0.001,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        super().__init__(vars, ParamsAdam(_number(lr), float(betas[0]), float(betas[1]), float(eps), float(weight_decay)))
+
+    @property
+    def params(self) -> ParamsAdam:
+        """The parameters in force."""
+        return self._params  # type: ignore[no-any-return]
+
+    def set_params(self, params: ParamsAdam) -> None:
+        """Changes them from the next step on."""
+        if type(params) is not ParamsAdam:
+            raise TypeError(f"expected ParamsAdam, found {type(params).__name__}")
+        self._params = params
+
+
+class AdamW(_AnyAdam):
+    """p ← p (1 − lr · weight_decay) − lr · m̂ / (√v̂ + eps), with m̂ and v̂ as in `Adam`.
+
+    Raises: TypeError unless params is a ParamsAdamW; `AdamW.new_lr` takes a learning rate.
+    Source: candle-nn/src/optim.rs, AdamW; Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2017.
+
+    >>> from cafe import Var
+    >>> w = Var([1.0])
+    >>> AdamW([w], ParamsAdamW(lr=0.1)).backward_step(w.sqr().sum_all())
+    >>> print(f"{w:.4f}")
+    0.8990
+    """
+
+    decoupled = True
+
+    def __init__(self, vars: Vars, params: ParamsAdamW) -> None:
+        super().__init__(vars, _params_adamw(params))
+
+    @classmethod
+    def new_lr(cls, vars: Vars, lr: float) -> Self:
+        """The default parameters with this learning rate."""
+        return cls(vars, ParamsAdamW(lr=_number(lr)))
+
+    @property
+    def params(self) -> ParamsAdamW:
+        """The parameters in force."""
+        return self._params  # type: ignore[no-any-return]
+
+    def set_params(self, params: ParamsAdamW) -> None:
+        """Changes them from the next step on."""
+        self._params = _params_adamw(params)
+
+
+def _params_adamw(params: Any) -> ParamsAdamW:
+    if isinstance(params, ParamsAdamW):
+        return params
+    error = TypeError(f"expected ParamsAdamW, found {type(params).__name__}")
+    if isinstance(params, numbers.Real):
+        error.add_note(f"help: `AdamW.new_lr(vars, {params})`, or `AdamW(vars, ParamsAdamW(lr={params}))`")
+    raise error
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"expected a number for the learning rate, found {type(value).__name__}")
+    return float(value)

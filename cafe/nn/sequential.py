@@ -1,0 +1,126 @@
+"""Layers one after the other (floor 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cafe.tensor.core import Tensor
+
+from .module import Func, Module, ModuleT
+
+
+class Sequential(Module):
+    """Layers applied in order; `seq()` makes an empty one, which gives its input back.
+
+    It takes a ModuleT too; then it must be told whether this is training, by `forward_t(xs, train)`.
+
+    Source: candle-nn/src/sequential.rs, Sequential.
+
+    >>> from cafe import Tensor, nn
+    >>> net = nn.seq().add(nn.Linear(Tensor([[1.0, -1.0]]))).add_fn(lambda xs: xs.relu())
+    >>> net(Tensor([[3.0, 1.0], [1.0, 3.0]])).tolist(), len(net)
+    ([[2.0], [0.0]], 2)
+    """
+
+    __slots__ = ("_layers", "_modal")
+
+    def __init__(self, *layers: ModuleT | Callable[[Tensor], Tensor]) -> None:
+        self._layers: list[ModuleT] = []
+        self._modal: ModuleT | None = None  # the first layer that differs between training and use
+        for layer in layers:
+            self.add(layer)
+
+    def add(self, layer: ModuleT | Callable[[Tensor], Tensor]) -> Sequential:
+        """Puts a layer (or a function of one tensor) at the end; gives this Sequential.
+
+        Raises: TypeError for what is neither.
+        """
+        if not isinstance(layer, ModuleT):
+            if not callable(layer) or isinstance(layer, type):
+                raise TypeError(f"add: expected a Module or a function, found {_named(layer)}")
+            layer = Func(layer)
+        if self._modal is None:
+            self._modal = layer._modal if isinstance(layer, Sequential) else None if isinstance(layer, Module) else layer
+        self._layers.append(layer)
+        return self
+
+    def add_fn(self, f: Callable[[Tensor], Tensor]) -> Sequential:
+        """Puts a function of one tensor at the end; gives this Sequential."""
+        return self.add(Func(f))
+
+    def forward(self, xs: Tensor) -> Tensor:
+        """Each layer's output goes into the next.
+
+        Raises: TypeError if a layer has to be told whether this is training.
+        """
+        if self._modal is not None:
+            raise self._must_know()
+        for layer in self._layers:
+            xs = layer(xs)
+        return xs
+
+    def forward_t(self, xs: Tensor, train: bool) -> Tensor:
+        """As `forward`, with every layer told whether this is training."""
+        for layer in self._layers:
+            xs = layer.forward_t(xs, train)
+        return xs
+
+    def forward_all(self, xs: Tensor, train: bool | None = None) -> list[Tensor]:
+        """The output of every layer, in order.
+
+        Raises: TypeError if a layer has to be told whether this is training, and `train` is not given.
+
+        >>> from cafe import Tensor, nn
+        >>> [y.tolist() for y in nn.seq(lambda x: x + 1.0, lambda x: x * 2.0).forward_all(Tensor([1.0]))]
+        [[2.0], [4.0]]
+        """
+        if train is None and self._modal is not None:
+            raise self._must_know()
+        out = []
+        for layer in self._layers:
+            xs = layer(xs, train)
+            out.append(xs)
+        return out
+
+    def is_empty(self) -> bool:
+        """Whether there is no layer."""
+        return not self._layers
+
+    def __call__(self, xs: Tensor, train: bool | None = None) -> Tensor:
+        return self.forward(xs) if train is None else self.forward_t(xs, train)
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def __bool__(self) -> bool:  # an empty one is a layer all the same
+        return True
+
+    def __iter__(self) -> Iterator[ModuleT]:
+        return iter(self._layers)
+
+    def __getitem__(self, index: int) -> ModuleT:
+        return self._layers[index]
+
+    def __repr__(self) -> str:
+        return f"Sequential({', '.join(map(repr, self._layers))})"
+
+    def _must_know(self) -> TypeError:
+        kind = type(self._modal).__name__
+        return TypeError(f"this Sequential holds a {kind}, which differs between training and use: call `forward_t(xs, train)`")
+
+
+def seq(*layers: ModuleT | Callable[[Tensor], Tensor]) -> Sequential:
+    """Layers one after the other: `seq().add(a).add(b)`, or `seq(a, b)`.
+
+    Source: candle-nn/src/sequential.rs, seq.
+
+    >>> from cafe import Tensor, nn
+    >>> nn.seq()(Tensor([1.0])).tolist()
+    [1.0]
+    """
+    return Sequential(*layers)
+
+
+def _named(value: Any) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
