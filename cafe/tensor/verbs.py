@@ -12,9 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cafe.dtype import Array, DTypeLike, as_dtype
-from cafe.kernels.conv import Geometry, conv_bias_grad_ref
 from cafe.kernels import twins
 from cafe.kernels.attention import attention_backward_ref, attention_ref
+from cafe.kernels.conv import Geometry, conv_bias_grad_ref
+from cafe.kernels.loss import bce_with_logits_backward_ref, cross_entropy_backward_ref, cross_entropy_with_grad_ref, mse_backward_ref
+from cafe.kernels.norm import (
+    batch_norm_backward_ref,
+    batch_norm_ref,
+    channel_norm_backward_ref,
+    group_norm_backward_ref,
+    group_norm_ref,
+    layer_norm_backward_ref,
+    layer_norm_ref,
+    rms_norm_backward_ref,
+    rms_norm_ref,
+)
+from cafe.kernels.pool import max_pool_backward_ref, max_pool_ref
 from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
 from cafe.kernels.unary import (
     gelu_backward_ref,
@@ -28,8 +41,12 @@ from cafe.ops import binary as binary_ops
 from cafe.ops import conv as conv_ops
 from cafe.ops import indexing as indexing_ops
 from cafe.ops import layout as layout_ops
+from cafe.ops import loss as loss_ops
 from cafe.ops import matmul as matmul_ops
+from cafe.ops import norm as norm_ops
+from cafe.ops import pool as pool_ops
 from cafe.ops import reduce as reduce_ops
+from cafe.ops import resample as resample_ops
 from cafe.ops import softmax as softmax_ops
 from cafe.ops import unary as unary_ops
 from cafe.ops.base import Op
@@ -117,6 +134,16 @@ def conv_weight_grad(g: Tensor, x: Tensor, kernel: tuple[int, ...], geometry: Ge
     return apply(conv_ops.ConvWeightGrad(kernel, geometry), g, x)
 
 
+def channel_norm(x: Tensor, mean: Tensor, var: Tensor, w: Tensor | None, b: Tensor | None, eps: float) -> Tensor:
+    """Batch norm by given statistics."""
+    return apply(norm_ops.ChannelNorm(eps), x, mean, var, *(p for p in (w, b) if p is not None))
+
+
+def cross_entropy(x: Tensor, ids: Tensor, weights: Tensor | None) -> Tensor:
+    """Σ wᵢ (ln Σ exp xᵢ − xᵢ at the id)."""
+    return apply(loss_ops.CrossEntropy(False), x, ids, *(w for w in (weights,) if w is not None))
+
+
 def _on_self(xp: Verbs, composition: Callable[..., Any], *args: Any) -> Any:
     """A composition on the verbs it is a method of."""
     return composition(xp, *args)
@@ -199,12 +226,39 @@ class Verbs:
     conv_weight_grad = staticmethod(conv_weight_grad)
     softmax = staticmethod(_with(softmax_ops.Softmax))
     log_softmax = staticmethod(_with(softmax_ops.LogSoftmax))
+    cross_entropy = staticmethod(cross_entropy)
+    mse = staticmethod(partial(apply, loss_ops.Mse()))
+    bce_with_logits = staticmethod(partial(apply, loss_ops.BceWithLogits()))
 
     causal_mask = staticmethod(causal_mask)
 
+    max_pool_ids = staticmethod(_with(pool_ops.MaxPoolIds))
+    avg_pool = staticmethod(_with(pool_ops.AvgPool))
+    avg_pool_backward = staticmethod(_with(pool_ops.AvgPoolBackward))
+    resize_nearest = staticmethod(_with(resample_ops.Nearest))
+    resize_nearest_backward = staticmethod(_with(resample_ops.NearestBackward))
+    resize_linear = staticmethod(_with(resample_ops.Linear))
+    resize_linear_backward = staticmethod(_with(resample_ops.LinearBackward))
+    channel_norm = staticmethod(channel_norm)
+
     # fused verbs with several results, and fused gradients, as their compositions
+    max_pool = partialmethod(_on_self, max_pool_ref)
+    max_pool_backward = partialmethod(_on_self, max_pool_backward_ref)
+    layer_norm = partialmethod(_on_self, layer_norm_ref)
+    layer_norm_backward = partialmethod(_on_self, layer_norm_backward_ref)
+    rms_norm = partialmethod(_on_self, rms_norm_ref)
+    rms_norm_backward = partialmethod(_on_self, rms_norm_backward_ref)
+    group_norm = partialmethod(_on_self, group_norm_ref)
+    group_norm_backward = partialmethod(_on_self, group_norm_backward_ref)
+    batch_norm = partialmethod(_on_self, batch_norm_ref)
+    batch_norm_backward = partialmethod(_on_self, batch_norm_backward_ref)
+    channel_norm_backward = partialmethod(_on_self, channel_norm_backward_ref)
     attention = partialmethod(_on_self, attention_ref)
     attention_backward = partialmethod(_on_self, attention_backward_ref)
+    cross_entropy_with_grad = partialmethod(_on_self, cross_entropy_with_grad_ref)
+    cross_entropy_backward = partialmethod(_on_self, cross_entropy_backward_ref)
+    mse_backward = partialmethod(_on_self, mse_backward_ref)
+    bce_with_logits_backward = partialmethod(_on_self, bce_with_logits_backward_ref)
     relu_backward = partialmethod(_on_self, relu_backward_ref)
     tanh_backward = partialmethod(_on_self, tanh_backward_ref)
     sigmoid_backward = partialmethod(_on_self, sigmoid_backward_ref)

@@ -48,7 +48,10 @@ class Both:
 def _widened(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.astype(np.float64) if value.dtype == np.float32 else value
-    return type(value)(_widened(v) for v in value) if isinstance(value, tuple | list) else value
+    if not isinstance(value, tuple | list):
+        return value
+    make = getattr(type(value), "_make", type(value))  # a NamedTuple takes its fields one by one
+    return make(_widened(v) for v in value)
 
 
 def _parts(value: Any) -> tuple[Array, ...]:

@@ -6,15 +6,20 @@ An op without a row fails the test suite. A new family gets a module here, with 
 from __future__ import annotations
 
 from ..case import Case
-from . import binary, conv, indexing, layout, matmul, reduce, softmax, unary
+from . import activation, binary, conv, indexing, layout, loss, matmul, norm, pool, reduce, resample, softmax, unary
 
 CASES: tuple[Case, ...] = (
+    *activation.CASES,
     *binary.CASES,
     *conv.CASES,
     *indexing.CASES,
     *layout.CASES,
+    *loss.CASES,
     *matmul.CASES,
+    *norm.CASES,
+    *pool.CASES,
     *reduce.CASES,
+    *resample.CASES,
     *softmax.CASES,
     *unary.CASES,
 )

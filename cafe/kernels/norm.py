@@ -1,0 +1,233 @@
+"""Normalisation: layer, root-mean-square, group and batch norm, forward and backward (floor 1).
+
+Each brings values to mean 0 and variance 1 over a set of dims, (x − mean) / √(var + eps), then scales by w and shifts by b;
+either may be None.
+
+The mean comes in two pieces. `mean` is rounded like any number; of values near 10⁴ that differ by 10⁻³ it is off by half of their spread.
+So the mean of x − mean, which is exact to many more digits, is kept as well: `rest`. The variance is that of (x − mean) − rest,
+and of n values it is Σ(…)² / n.
+
+The backwards take `need`, three bools: whether the gradients of x, w and b are wanted; the others are None. Those of w and b are summed in
+fixed grains.
+
+Bounds: forward 4 ulp, gradients 8 ulp of the larger of 1 and the largest element, of which those of w and b are sums.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from cafe.dtype import Array
+
+from .base import XP, composition, twins
+
+Need = tuple[bool, bool, bool]
+Grads = tuple[Array | None, Array | None, Array | None]
+
+
+# -- over the last dim
+
+
+def layer_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
+    """x (…, n), w and b (n) → y (…, n), and mean, rest and 1 / √(var + eps) of each row, (…, 1)."""
+    return twins.layer_norm(x, w, b, eps)  # type: ignore[return-value]
+
+
+@composition
+def layer_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
+    mean, rest, var = _moments(xp, x, (len(x.shape) - 1,))
+    rstd = xp.recip(_std(xp, var, eps))
+    return _scaled(xp, xp.mul(_centred(xp, x, mean, rest), rstd), w, b), mean, rest, rstd
+
+
+def layer_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: Array, rstd: Array, need: Need) -> Grads:
+    """With h the normalised x and u = g w: gx = rstd (u − mean of u − h · mean of u h) over a row, gw = Σ g h, gb = Σ g over the rows."""
+    return twins.layer_norm_backward(g, x, w, mean, rest, rstd, need)  # type: ignore[return-value]
+
+
+@composition
+def layer_norm_backward_ref(xp: XP, g: Array, x: Array, w: Array | None, mean: Array, rest: Array, rstd: Array, need: Need) -> Grads:
+    h = xp.mul(_centred(xp, x, mean, rest), rstd)
+    last = len(x.shape) - 1
+    gx = _through_moments(xp, g if w is None else xp.mul(g, w), h, rstd, (last,)) if need[0] else None
+    return gx, _sum_keeping(xp, xp.mul(g, h), last) if need[1] else None, _sum_keeping(xp, g, last) if need[2] else None
+
+
+def rms_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array]:
+    """x / √(mean of x² + eps) over the last dim, then w and b: y (…, n), and the reciprocal of each row's root, (…, 1)."""
+    return twins.rms_norm(x, w, b, eps)  # type: ignore[return-value]
+
+
+@composition
+def rms_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array]:
+    rstd = xp.recip(_std(xp, _mean(xp, xp.sqr(x), (len(x.shape) - 1,)), eps))
+    return _scaled(xp, xp.mul(x, rstd), w, b), rstd
+
+
+def rms_norm_backward(g: Array, x: Array, w: Array | None, rstd: Array, need: Need) -> Grads:
+    """With h = x rstd and u = g w: gx = rstd (u − h · mean of u h), gw = Σ g h and gb = Σ g."""
+    return twins.rms_norm_backward(g, x, w, rstd, need)  # type: ignore[return-value]
+
+
+@composition
+def rms_norm_backward_ref(xp: XP, g: Array, x: Array, w: Array | None, rstd: Array, need: Need) -> Grads:
+    h = xp.mul(x, rstd)
+    last = len(x.shape) - 1
+    gx = None
+    if need[0]:
+        u = g if w is None else xp.mul(g, w)
+        gx = xp.mul(rstd, xp.sub(u, xp.mul(h, _mean(xp, xp.mul(u, h), (last,)))))
+    return gx, _sum_keeping(xp, xp.mul(g, h), last) if need[1] else None, _sum_keeping(xp, g, last) if need[2] else None
+
+
+# -- over groups of channels and all places
+
+
+def group_norm(x: Array, w: Array | None, b: Array | None, groups: int, eps: float) -> tuple[Array, Array, Array, Array]:
+    """x (N, C, *S), w and b (C) → y, and mean, rest and 1 / √(var + eps) of each image's groups of channels, (N, G, 1, 1)."""
+    return twins.group_norm(x, w, b, groups, eps)  # type: ignore[return-value]
+
+
+@composition
+def group_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, groups: int, eps: float) -> tuple[Array, Array, Array, Array]:
+    grouped = _grouped(xp, x, groups)
+    mean, rest, var = _moments(xp, grouped, (2, 3))
+    rstd = xp.recip(_std(xp, var, eps))
+    h = xp.mul(_centred(xp, grouped, mean, rest), rstd)
+    y = _scaled(xp, h, *(None if p is None else _by_group(xp, p, groups) for p in (w, b)))
+    return xp.reshape(y, x.shape), mean, rest, rstd
+
+
+def group_norm_backward(g: Array, x: Array, w: Array | None, groups: int, mean: Array, rest: Array, rstd: Array, need: Need) -> Grads:
+    """As `layer_norm_backward`, over each image's groups; gw and gb over images and places."""
+    return twins.group_norm_backward(g, x, w, groups, mean, rest, rstd, need)  # type: ignore[return-value]
+
+
+@composition
+def group_norm_backward_ref(
+    xp: XP, g: Array, x: Array, w: Array | None, groups: int, mean: Array, rest: Array, rstd: Array, need: Need
+) -> Grads:
+    grouped = _grouped(xp, g, groups)
+    h = xp.mul(_centred(xp, _grouped(xp, x, groups), mean, rest), rstd)
+    gx = None
+    if need[0]:
+        u = grouped if w is None else xp.mul(grouped, _by_group(xp, w, groups))
+        gx = xp.reshape(_through_moments(xp, u, h, rstd, (2, 3)), x.shape)
+    gw = _sum_keeping(xp, xp.reshape(xp.mul(grouped, h), x.shape), 1) if need[1] else None
+    return gx, gw, _sum_keeping(xp, g, 1) if need[2] else None
+
+
+# -- over the batch
+
+
+def batch_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
+    """x (N, C, *S), w and b (C) → y, and mean, rest and variance of each channel over images and places, (1, C, 1, …)."""
+    return twins.batch_norm(x, w, b, eps)  # type: ignore[return-value]
+
+
+@composition
+def batch_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
+    mean, rest, var = _moments(xp, x, _all_but_channels(x))
+    h = xp.div(_centred(xp, x, mean, rest), _std(xp, var, eps))
+    return _scaled(xp, h, *_per_channel(xp, x, w, b)), mean, rest, var
+
+
+def batch_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: Array, var: Array, eps: float, need: Need) -> Grads:
+    """As `layer_norm_backward`, over each channel."""
+    return twins.batch_norm_backward(g, x, w, mean, rest, var, eps, need)  # type: ignore[return-value]
+
+
+@composition
+def batch_norm_backward_ref(
+    xp: XP, g: Array, x: Array, w: Array | None, mean: Array, rest: Array, var: Array, eps: float, need: Need
+) -> Grads:
+    rstd = xp.recip(_std(xp, var, eps))
+    h = xp.mul(_centred(xp, x, mean, rest), rstd)
+    gx = _through_moments(xp, _scaled(xp, g, *_per_channel(xp, x, w, None)), h, rstd, _all_but_channels(x)) if need[0] else None
+    return gx, _sum_keeping(xp, xp.mul(g, h), 1) if need[1] else None, _sum_keeping(xp, g, 1) if need[2] else None
+
+
+def channel_norm(x: Array, mean: Array, var: Array, w: Array | None, b: Array | None, eps: float) -> Array:
+    """Batch norm in evaluation, by statistics that are given: (x − mean) / √(var + eps) w + b, all (C) for x (N, C, *S)."""
+    return twins.channel_norm(x, mean, var, w, b, eps)
+
+
+@composition
+def channel_norm_ref(xp: XP, x: Array, mean: Array, var: Array, w: Array | None, b: Array | None, eps: float) -> Array:
+    mean_, var_, w_, b_ = _per_channel(xp, x, mean, var, w, b)
+    assert mean_ is not None and var_ is not None
+    return _scaled(xp, xp.div(xp.sub(x, mean_), _std(xp, var_, eps)), w_, b_)
+
+
+def channel_norm_backward(g: Array, x: Array, mean: Array, var: Array, w: Array | None, eps: float, need: Need) -> Grads:
+    """gx = g w / √(var + eps); gw and gb as in `batch_norm_backward`. The statistics are taken for constants."""
+    return twins.channel_norm_backward(g, x, mean, var, w, eps, need)  # type: ignore[return-value]
+
+
+@composition
+def channel_norm_backward_ref(xp: XP, g: Array, x: Array, mean: Array, var: Array, w: Array | None, eps: float, need: Need) -> Grads:
+    mean_, var_, w_ = _per_channel(xp, x, mean, var, w)
+    assert mean_ is not None and var_ is not None
+    rstd = xp.recip(_std(xp, var_, eps))
+    gx = xp.mul(g, rstd if w_ is None else xp.mul(w_, rstd)) if need[0] else None
+    gw = _sum_keeping(xp, xp.mul(g, xp.mul(xp.sub(x, mean_), rstd)), 1) if need[1] else None
+    return gx, gw, _sum_keeping(xp, g, 1) if need[2] else None
+
+
+# -- what they share
+
+
+def _moments(xp: XP, x: Array, dims: tuple[int, ...]) -> tuple[Array, Array, Array]:
+    """Mean, rest and variance over dims, which are kept at size 1."""
+    mean = _mean(xp, x, dims)
+    rest = _mean(xp, xp.sub(x, mean), dims)
+    return mean, rest, _mean(xp, xp.sqr(_centred(xp, x, mean, rest)), dims)
+
+
+def _mean(xp: XP, x: Array, dims: tuple[int, ...]) -> Array:
+    total = xp.sum(x, dims, True)
+    return xp.div(total, xp.full_like(total, float(prod(x.shape[d] for d in dims))))
+
+
+def _centred(xp: XP, x: Array, mean: Array, rest: Array) -> Array:
+    return xp.sub(xp.sub(x, mean), rest)
+
+
+def _std(xp: XP, var: Array, eps: float) -> Array:
+    return xp.sqrt(xp.affine(var, 1.0, eps))
+
+
+def _scaled(xp: XP, h: Array, w: Array | None, b: Array | None) -> Array:
+    y = h if w is None else xp.mul(h, w)
+    return y if b is None else xp.add(y, b)
+
+
+def _through_moments(xp: XP, u: Array, h: Array, rstd: Array, dims: tuple[int, ...]) -> Array:
+    """h = (x − mean) rstd takes u back to x: along 1 and along h nothing changes, so those parts of u are taken away."""
+    along_h = xp.mul(h, _mean(xp, xp.mul(u, h), dims))
+    return xp.mul(rstd, xp.sub(xp.sub(u, _mean(xp, u, dims)), along_h))
+
+
+def _sum_keeping(xp: XP, x: Array, dim: int) -> Array:
+    """The sum over all dims but one."""
+    return xp.sum(x, tuple(d for d in range(len(x.shape)) if d != dim), False)
+
+
+def _all_but_channels(x: Array) -> tuple[int, ...]:
+    return (0, *range(2, len(x.shape)))
+
+
+def _grouped(xp: XP, x: Array, groups: int) -> Array:
+    """(N, C, *S) as (N, G, C/G, ∏S)."""
+    return xp.reshape(x, (x.shape[0], groups, x.shape[1] // groups, prod(x.shape[2:])))
+
+
+def _by_group(xp: XP, p: Array, groups: int) -> Array:
+    """(C) as (G, C/G, 1)."""
+    return xp.reshape(p, (groups, p.shape[0] // groups, 1))
+
+
+def _per_channel(xp: XP, x: Array, *parameters: Array | None) -> list[Array | None]:
+    """Each (C) as (C, 1, …), to broadcast over x."""
+    shape = (x.shape[1], *(1 for _ in x.shape[2:]))
+    return [None if p is None else xp.reshape(p, shape) for p in parameters]
