@@ -4,13 +4,18 @@
 """
 
 from . import init, loss, ops, optim
+from .activation import Activation, PReLU, prelu
+from .attention import scaled_dot_product_attention
 from .clip import clip_grad_norm, clip_grad_value
 from .dropout import Dropout
+from .embedding import Embedding, embedding
 from .init import Init
+from .kv_cache import Cache, KvCache, RotatingCache, RotatingKvCache
 from .linear import Linear, linear, linear_b, linear_no_bias
 from .module import Func, FuncT, Module, ModuleT, func, func_t
 from .ops import Identity
 from .optim import SGD, Adam, AdamW, Optimizer, ParamsAdam, ParamsAdamW, ParamsSGD
+from .rotary_emb import rope, rope_i, rope_thd, rotary_angles
 from .schedule import Cosine, StepDecay, Warmup
 from .sequential import Sequential, seq
 from .var_builder import VarBuilder
@@ -18,21 +23,28 @@ from .var_map import VarMap
 
 __all__ = [
     "SGD",
+    "Activation",
     "Adam",
     "AdamW",
+    "Cache",
     "Cosine",
     "Dropout",
+    "Embedding",
     "Func",
     "FuncT",
     "Identity",
     "Init",
+    "KvCache",
     "Linear",
     "Module",
     "ModuleT",
     "Optimizer",
+    "PReLU",
     "ParamsAdam",
     "ParamsAdamW",
     "ParamsSGD",
+    "RotatingCache",
+    "RotatingKvCache",
     "Sequential",
     "StepDecay",
     "VarBuilder",
@@ -40,6 +52,7 @@ __all__ = [
     "Warmup",
     "clip_grad_norm",
     "clip_grad_value",
+    "embedding",
     "func",
     "func_t",
     "init",
@@ -49,5 +62,11 @@ __all__ = [
     "loss",
     "ops",
     "optim",
+    "prelu",
+    "rope",
+    "rope_i",
+    "rope_thd",
+    "rotary_angles",
+    "scaled_dot_product_attention",
     "seq",
 ]
