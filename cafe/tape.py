@@ -79,8 +79,8 @@ class Node:
         return self.seq > other.seq
 
     def release(self) -> None:
-        """Lets go of what the backward needed."""
-        self.inputs, self.y, self.saved, self.const, self.versions = (), None, None, None, ()
+        """Lets go of what the backward needed, and of the rest of the graph: a loss that is kept holds nothing but its number."""
+        self.inputs, self.y, self.saved, self.const, self.versions, self.parents = (), None, None, None, (), ()
         self.released = True
 
 
@@ -105,8 +105,8 @@ def _widen(value: Any) -> Any:
 
 def run(
     op: Op, arrays: tuple[Array, ...], parents: tuple[Node | None, ...], versions: tuple[Version | None, ...]
-) -> tuple[Array, Node | None]:
-    """Computes an op and records it if it can be differentiated and an input descends from a variable.
+) -> tuple[Array, Node | None, Any]:
+    """Computes an op and records it if it can be differentiated and an input descends from a variable; gives what has no derivative, too.
 
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
@@ -117,11 +117,11 @@ def run(
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
     if not _recording.on or not op.differentiable or not any(parents) or y.dtype.kind in "iu":
-        return y, None
+        return y, None, const
     node = Node(op, parents, y)
     _keep(node, op.keep, arrays, versions, y)
     node.saved, node.const = saved, const
-    return y, node
+    return y, node, const
 
 
 def _traced_forward(op: Op, arrays: tuple[Array, ...]) -> Array | Result:

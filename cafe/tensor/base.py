@@ -70,10 +70,18 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     >>> y.backward().get(x).tolist()
     [2.0, 2.0]
     """
-    y, node = tape.run(
+    y, node, _ = tape.run(
         op, tuple([t._data for t in tensors]), tuple([t._node for t in tensors]), tuple([t._version for t in tensors])
     )
     version = tensors[0]._version if op.views else None
     if version is not None and not shares_memory(y, tensors[0]._data):
         version = None
     return wrap(y, node, version)
+
+
+def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:
+    """As `apply`, with the arrays that the op hands on as its `const`: results without a derivative (a batch's moments, a sort's ids)."""
+    y, node, const = tape.run(
+        op, tuple([t._data for t in tensors]), tuple([t._node for t in tensors]), tuple([t._version for t in tensors])
+    )
+    return wrap(y, node), const
