@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from cafe import tracing
-from cafe.errors import Io
+from cafe import Tensor, Var, tracing
+from cafe.errors import Error, Io
 from cafe.files import replacing
+from cafe.nn import SGD, Linear, loss
 from cafe.tracing import ChromeTrace, Level, Span, Subscriber, event, span, subscriber
 
 
@@ -338,3 +339,48 @@ def test_a_missing_folder_is_named(tmp_path: pathlib.Path) -> None:
     with pytest.raises(Io) as caught, replacing(path):
         pass
     assert str(caught.value) == f'path: "{path}" No such file or directory (os error 2)'
+
+
+# -- the engine: a training step
+
+
+def train_a_step(lr: float = 0.1) -> None:
+    """Forward, loss, backward and step of a small classifier."""
+    layer = Linear(Var.ones((3, 4)), Var.zeros(3))
+    opt = SGD([layer.weight, layer.bias], lr)
+    error = loss.cross_entropy(layer(Tensor.ones((2, 4))).relu(), Tensor([0, 2]))
+    opt.step(error.backward())
+
+
+def test_a_training_step_becomes_a_trace_of_ops_backwards_and_the_step(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "train.json"
+    with subscriber(ChromeTrace(path)), span(Level.INFO, "training step", number=1):
+        train_a_step()
+    spans = [entry for entry in json.loads(path.read_text())["traceEvents"] if entry["ph"] == "X"]
+    names = [entry["name"] for entry in spans]
+    forward = ["linear", "relu", "cross_entropy"]
+    assert names == [*forward, *(f"{name} backward" for name in reversed(forward)), "backward", "SGD step", "training step"]
+    linear, walk, step = spans[0], spans[names.index("backward")], spans[-1]
+    assert linear["args"] == {"inputs": "[(2, 4), (3, 4), (3,)]", "dtype": "float32"}
+    assert spans[3]["args"] == {"shape": "()", "dtype": "float32"}
+    for inner, outer in [(linear, step), (walk, step), (spans[4], walk), (spans[names.index("SGD step")], step)]:
+        assert outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
+
+
+def test_levels_choose_how_much_of_a_training_step_is_seen() -> None:
+    with subscriber(Log(Level.DEBUG)) as log:
+        train_a_step()
+    assert [line for line in log.lines if line.startswith(">")] == ["> backward {}", "> SGD step {'variables': 2}"]
+
+
+def test_an_op_that_fails_closes_its_span() -> None:
+    with subscriber(Log()) as log, pytest.raises(Error):
+        Tensor.zeros((0, 2)).max(0)
+    assert log.lines[-1].startswith("< max")
+
+
+def test_without_a_subscriber_a_training_step_asks_for_no_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(tracing, "span", lambda level, name, /, **fields: asked.append(name))
+    train_a_step()
+    assert asked == []

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from cafe import kernels
+from cafe import kernels, tracing
 from cafe.dtype import Array, DType
 from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape
 from cafe.tape import is_half
@@ -163,6 +163,13 @@ class _Stepper(Optimizer):
 
     def step(self, grads: GradStore) -> None:
         """One step for every variable that has a gradient in the store."""
+        if tracing.active is None:
+            self._step(grads)
+            return
+        with tracing.span(tracing.Level.DEBUG, f"{type(self).__name__} step", variables=len(self._order)):
+            self._step(grads)
+
+    def _step(self, grads: GradStore) -> None:
         get = grads.get_id
         ready: list[tuple[_Cohort, list[Array]]] = []
         uneven = False
