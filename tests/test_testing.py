@@ -110,6 +110,10 @@ def test_a_wrong_dtype_is_seen() -> None:
     refuses("result_dtype", widens, "got F64, expected F32")
 
 
+def test_a_number_in_place_of_an_array_is_seen() -> None:
+    refuses("result_dtype", broken(forward=lambda self, xp, x: (x * x)[()]), r"square of F32 \[\]: got a float32, expected an array")
+
+
 def test_a_gradient_of_another_dtype_is_seen() -> None:
     def backward(self: Any, xp: Any, g: Any, r: Any, x: Any) -> Any:
         return (xp.mul(xp.affine(xp.cast(g, np.dtype(np.float64)), 2.0, 0.0), xp.cast(x, np.dtype(np.float64))),)
@@ -252,14 +256,14 @@ def test_the_store_is_held_to_own_its_gradients(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_kernel_that_is_off_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "mul", lambda a, b: kernels.twins.mul(a, b) + np.asarray(1e-6, a.dtype))
+    monkeypatch.setattr(kernels, "mul", lambda a, b: np.asarray(kernels.twins.mul(a, b) + np.asarray(1e-6, a.dtype)))
 
     refuses("kernels_are_their_twins", replace(SQUARE, dtypes=(DType.F32,)), r"kernels\.mul: ")
 
 
 def test_a_twin_that_is_off_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     right = kernels.twins.verbs["mul"]
-    monkeypatch.setitem(kernels.twins.verbs, "mul", lambda a, b: right(a, b) * (1.0 if a.dtype == np.float64 else np.float32(1.000002)))
+    monkeypatch.setitem(kernels.twins.verbs, "mul", lambda a, b: np.asarray(right(a, b) * (1.0 if a.dtype == np.float64 else np.float32(1.000002))))
 
     refuses("kernels_are_their_twins", replace(SQUARE, dtypes=(DType.F32,)), r"mul: ")
 

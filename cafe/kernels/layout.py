@@ -46,14 +46,14 @@ def broadcast_to_ref(x: Array, shape: tuple[int, ...]) -> Array:
 
 
 def slice(x: Array, key: tuple[Any, ...]) -> Array:
-    """A view of every step-th element between bounds, one slice a dim."""
-    y: Array = x[key]
+    """A view of every step-th element between bounds, one slice a dim (or a place, whose dim goes)."""
+    y: Array = x[(*key, ...)]  # with the dots a single place is a view of rank 0, not a number
     return y
 
 
 @primitive
 def slice_ref(x: Array, key: tuple[Any, ...]) -> Array:
-    y: Array = x[key]
+    y: Array = x[(*key, ...)]
     return y
 
 

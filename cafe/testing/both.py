@@ -38,6 +38,7 @@ class Both:
         with_twin = getattr(kernels.twins, name)(*args)
         exact = getattr(kernels.twins, name)(*_widened(args))
         for got, twin, wanted in zip(_parts(y), _parts(with_twin), _parts(exact)):
+            assert isinstance(got, np.ndarray), f"kernels.{name} gives a {type(got).__name__}, expected an array"
             assert got.dtype == twin.dtype, f"kernels.{name} gives {got.dtype}, its twin {twin.dtype}"
             bound = BOUNDS.get(name, ULPS) * (epsilon(got.dtype) if got.dtype.kind == "f" else 0.0)
             assert_close(got, wanted, bound, f"kernels.{name}")

@@ -62,10 +62,12 @@ def integers(case: Case) -> None:
 
 
 def result_dtype(case: Case) -> None:
-    """The output has the dtype that the case says; so has each gradient that of its input."""
+    """The output is an array (of rank 0, too) of the dtype that the case says; each gradient has the dtype of its input."""
     for dtype in case.dtypes:
         for op, arrays in case.samples(dtype):
-            got, wanted = dtype_of(_run(op, arrays)), case.result_dtype(dtype)
+            y = _run(op, arrays)
+            assert isinstance(y, np.ndarray), f"{case.name} of {_show(arrays)}: got a {type(y).__name__}, expected an array"
+            got, wanted = dtype_of(y), case.result_dtype(dtype)
             assert got is wanted, f"{case.name} of {_show(arrays)}: got {got!r}, expected {wanted!r}"
             for i, g in _gradients(case, op, arrays).items():
                 assert g.dtype == arrays[i].dtype, f"{case.name}: gradient {i} is {g.dtype} for an input of {arrays[i].dtype}"
