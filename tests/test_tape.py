@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from expect import raises
 
 import cafe
 from cafe import DType, Tensor, Var, no_grad
@@ -114,10 +115,9 @@ def test_a_variable_the_loss_does_not_need_has_no_entry() -> None:
     grads = a.sqr().backward()
 
     assert grads.get(b) is None and b not in grads and a in grads
-    with pytest.raises(KeyError) as error:
+    with raises(KeyError, "no gradient for this tensor of shape [1]", "`get` gives None") as caught:
         grads[b]
-    assert str(error.value) == "no gradient for this tensor of shape [1]"
-    assert isinstance(error.value, Error) and "`get` gives None" in error.value.__notes__[0]
+    assert isinstance(caught.value, Error)
 
 
 def test_a_constant_has_no_entry() -> None:
@@ -167,7 +167,7 @@ def test_a_gradient_passes_between_dtypes() -> None:
 
 
 def test_integer_losses_are_refused() -> None:
-    with pytest.raises(UnsupportedDTypeForOp, match="^unsupported dtype I64 for op backward$"):
+    with raises(UnsupportedDTypeForOp, "unsupported dtype I64 for op backward"):
         Tensor([1, 2]).sum_all().backward()
 
 
@@ -190,7 +190,7 @@ def test_a_backward_that_is_missing_says_so() -> None:
             return xp.copy(x)
 
     x = Var([1.0])
-    with pytest.raises(BackwardNotSupported, match="^backward is not supported for halfway$"):
+    with raises(BackwardNotSupported, "backward is not supported for halfway"):
         cafe.apply(Halfway(), x).backward()
 
 
@@ -217,9 +217,8 @@ def test_a_second_walk_is_refused_with_the_cure() -> None:
     x = Var([3.0])
     y = x.sqr()
     y.backward()
-    with pytest.raises(GraphReleased, match="^graph already released") as error:
+    with raises(GraphReleased, "graph already released", "retain_graph=True"):
         y.backward()
-    assert "retain_graph=True" in error.value.__notes__[0]
 
 
 def test_a_shared_part_is_released_too() -> None:
@@ -260,7 +259,7 @@ def test_retain_of_the_loss_and_of_a_variable() -> None:
 
 def test_retain_of_what_descends_from_no_variable_is_refused() -> None:
     x = Var([1.0])
-    with pytest.raises(Error, match="^retain: a tensor that descends from no variable has no gradient$"):
+    with raises(Error, "retain: a tensor that descends from no variable has no gradient"):
         (x * 2.0).backward(retain=[Tensor([1.0])])
 
 
@@ -364,12 +363,9 @@ def test_a_set_between_forward_and_backward_is_noticed() -> None:
     w = Var([1.0, 2.0])
     y = w.sqr().sum_all()
     w.set(Tensor([5.0, 6.0]))
-    with pytest.raises(VersionMismatch) as error:
+    text = "backward of sqr needs a variable's value from before it was set: version 0 was recorded, it is at 1"
+    with raises(VersionMismatch, text, "before `Var.set`"):
         y.backward()
-    assert str(error.value) == (
-        "backward of sqr needs a variable's value from before it was set: version 0 was recorded, it is at 1"
-    )
-    assert "before `Var.set`" in error.value.__notes__[0]
 
 
 def test_a_set_is_noticed_through_views() -> None:
@@ -484,5 +480,5 @@ def test_the_store_is_a_small_mapping() -> None:
     assert grads.insert(a, Tensor([7.0])) is None and grads[a].tolist() == [7.0]
     before = grads.insert(a, Tensor([8.0]))
     assert before is not None and before.tolist() == [7.0]
-    with pytest.raises(Error, match=r"^shape mismatch in insert, lhs: \[1\], rhs: \[2\]$"):
+    with raises(Error, "shape mismatch in insert, lhs: [1], rhs: [2]"):
         grads.insert(a, Tensor([1.0, 2.0]))

@@ -263,7 +263,11 @@ def test_a_kernel_that_is_off_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_twin_that_is_off_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     right = kernels.twins.verbs["mul"]
-    monkeypatch.setitem(kernels.twins.verbs, "mul", lambda a, b: np.asarray(right(a, b) * (1.0 if a.dtype == np.float64 else np.float32(1.000002))))
+
+    def wrong(a: Any, b: Any) -> Any:
+        return np.asarray(right(a, b) * a.dtype.type(1.000002 if a.dtype == np.float32 else 1.0))
+
+    monkeypatch.setitem(kernels.twins.verbs, "mul", wrong)
 
     refuses("kernels_are_their_twins", replace(SQUARE, dtypes=(DType.F32,)), r"mul: ")
 
