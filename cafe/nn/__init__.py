@@ -15,6 +15,7 @@ from .linear import Linear, linear, linear_b, linear_no_bias
 from .module import Func, FuncT, Module, ModuleT, func, func_t
 from .ops import Identity
 from .optim import SGD, Adam, AdamW, Optimizer, ParamsAdam, ParamsAdamW, ParamsSGD
+from .rnn import GRU, LSTM, Direction, GRUConfig, GRUState, LSTMConfig, LSTMState, RNNStack, gru, gru_stack, lstm, lstm_stack
 from .rotary_emb import rope, rope_i, rope_thd, rotary_angles
 from .schedule import Cosine, StepDecay, Warmup
 from .sequential import Sequential, seq
@@ -22,19 +23,26 @@ from .var_builder import VarBuilder
 from .var_map import VarMap
 
 __all__ = [
+    "GRU",
+    "LSTM",
     "SGD",
     "Activation",
     "Adam",
     "AdamW",
     "Cache",
     "Cosine",
+    "Direction",
     "Dropout",
     "Embedding",
     "Func",
     "FuncT",
+    "GRUConfig",
+    "GRUState",
     "Identity",
     "Init",
     "KvCache",
+    "LSTMConfig",
+    "LSTMState",
     "Linear",
     "Module",
     "ModuleT",
@@ -43,6 +51,7 @@ __all__ = [
     "ParamsAdam",
     "ParamsAdamW",
     "ParamsSGD",
+    "RNNStack",
     "RotatingCache",
     "RotatingKvCache",
     "Sequential",
@@ -55,11 +64,15 @@ __all__ = [
     "embedding",
     "func",
     "func_t",
+    "gru",
+    "gru_stack",
     "init",
     "linear",
     "linear_b",
     "linear_no_bias",
     "loss",
+    "lstm",
+    "lstm_stack",
     "ops",
     "optim",
     "prelu",
