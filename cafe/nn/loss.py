@@ -8,12 +8,12 @@ Each takes the mean over all it is given. None broadcasts: an output of (n, 1) b
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cafe import kernels
-from cafe.dtype import DType, check_float, check_same
+from cafe.dtype import Array, DType, check_float, check_same
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
 from cafe.ops import loss as loss_ops
 from cafe.tape import is_half
@@ -25,6 +25,7 @@ from .ops import log_softmax
 _CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (False, True)}
 _MSE, _BCE = loss_ops.Mse(), loss_ops.BceWithLogits()
 _REDUCTIONS = ("mean", "sum", "none")
+_WITH_SENTINEL = (DType.U8.numpy, DType.U32.numpy, DType.I64.numpy)
 
 
 # -- numbers
@@ -176,7 +177,7 @@ def cross_entropy(
 
 
 class _Rows(NamedTuple):
-    """What each row counts: its id (0 where it is ignored), its weight, and whether it counts at all (U8)."""
+    """What each row counts: its id (0 where it is ignored), its weight in the mean, and whether it adds anything (U8)."""
 
     ids: Tensor
     weights: Tensor
@@ -187,12 +188,14 @@ class _Rows(NamedTuple):
         """Raises: InvalidIndex for a target that is neither a class nor ignored, UnexpectedShape for weights that are not (c)."""
         classes = inp.shape[1]
         ids = target._data
-        keep = np.ones(ids.shape, bool) if ignore_index is None else ids != ignore_index
-        ids = np.where(keep, ids, np.zeros((), ids.dtype))
+        counted = np.ones(ids.shape, bool) if ignore_index is None else ids != ignore_index
+        ids = np.where(counted, ids, np.zeros((), ids.dtype))
+        skip = _skips(ids, classes)
         dtype = DType.F32.numpy if is_half(inp._data.dtype) else inp._data.dtype
         factors = np.ones(classes, dtype) if weight is None else _class_weights(weight, classes, dtype)
-        weights = np.where(keep, kernels.gather(factors, ids, 0), np.zeros((), dtype))
-        return _Rows(wrap(ids), wrap(weights), wrap(keep.astype(np.uint8)))
+        weights = np.where(skip, np.ones((), dtype), kernels.gather(factors, ids, 0))
+        weights = np.where(counted, weights, np.zeros((), dtype))
+        return _Rows(wrap(ids), wrap(weights), wrap((counted & ~skip).astype(np.uint8)))
 
     def total(self) -> float:
         """The sum of the weights: what a mean is divided by."""
@@ -224,7 +227,13 @@ def _mean_of_none(loss: Tensor, total: float) -> Tensor:
     return loss if total != 0.0 else loss.affine(1.0, float("nan"))
 
 
-def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[np.floating]) -> np.ndarray:
+def _skips(ids: Array, classes: int) -> Array:
+    """Where an id is candle's sentinel, the largest number of its dtype, and no class."""
+    largest = np.iinfo(ids.dtype).max
+    return (ids == largest) & (classes <= largest) if ids.dtype in _WITH_SENTINEL else np.zeros(ids.shape, bool)
+
+
+def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
     if weight.shape != (classes,):
         raise UnexpectedShape("shape mismatch for the weights of the classes", (classes,), weight.shape)
     check_float("cross_entropy", weight._data)

@@ -14,10 +14,10 @@ from types import MappingProxyType
 
 from cafe.device import Device
 from cafe.dtype import DType, DTypeLike, as_dtype, check_same
-from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedDType, near, show
+from cafe.errors import CannotSetVar, Error, ShapeMismatchBinaryOp, UnexpectedDType, near, show
 from cafe.files import PathLike
 from cafe.io.safetensors import MmapedSafetensors, save
-from cafe.shape import ShapeLike, parse_shape
+from cafe.shape import ShapeLike, parse_shape, shares_memory
 from cafe.tensor.core import Tensor, Var
 
 from .init import Init
@@ -172,6 +172,8 @@ def _check(var: Var, value: Tensor, what: str) -> None:
         if var.shape != value.shape:
             raise ShapeMismatchBinaryOp("set", var.shape, value.shape)
         check_same("copy_strided", value._data, var._data)
+        if shares_memory(var._data, value._data):
+            raise CannotSetVar("cannot set a variable to a tensor that is derived from its value")
     except Error as error:
         raise Error(f"{what}: {error}") from error
 
