@@ -1,6 +1,6 @@
 """Scaled dot-product attention, forward and backward (floor 1).
 
-Letters: B batch, H query heads, G key/value heads (H is a multiple of G), S queries, T keys, D width of queries and keys, E width of values.
+Letters: B batch, H query heads, G key/value heads (H is a multiple of G), S queries, T keys, D width of queries and keys, E of values.
 The mask is additive and a constant: −inf forbids a key. A query that may see no key gets a zero row and passes no gradient.
 """
 

@@ -1,6 +1,6 @@
 """LSTM and GRU over a whole sequence, forward and backward (floor 1).
 
-Letters: B batch, T time, H hidden size. The input's part of the gates, x wᵀ + b, comes in ready for all times at once: it is one matrix product.
+Letters: B batch, T time, H hidden size. The input's part of the gates, x wᵀ + b, comes in ready for all times: it is one matrix product.
 A forward hands on its gates, which the backward takes back, or None to have them computed again.
 """
 

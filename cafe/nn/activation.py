@@ -235,9 +235,8 @@ class PReLU(Module):
         else:
             channels = xs.dim(1) if xs.rank >= 2 else xs.elem_count()
             if self.weight.elem_count() != channels:
-                bail(
-                    f"error in prelu: unexpected number of channels for the input, got {channels}, weight dim is {self.weight.elem_count()}"
-                )
+                count = self.weight.elem_count()
+                bail(f"error in prelu: unexpected number of channels for the input, got {channels}, weight dim is {count}")
             weight = self.weight.reshape(tuple(channels if i == min(1, xs.rank - 1) else 1 for i in range(xs.rank)))
         return xs.gt(0.0).where_cond(xs, xs.broadcast_mul(weight))
 

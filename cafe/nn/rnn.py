@@ -290,12 +290,20 @@ def _hidden(out: Any) -> Tensor:
 
 def lstm_stack(in_dim: int, hidden_dim: int, num_layers: int, vb: VarBuilder, bidirectional: bool = False) -> RNNStack:
     """`num_layers` LSTMs under PyTorch's names: weight_ih_l0, weight_ih_l0_reverse, weight_ih_l1 …"""
-    return _stack(in_dim, hidden_dim, num_layers, bidirectional, lambda n, k, d: lstm(n, hidden_dim, LSTMConfig(layer_idx=k, direction=d), vb))
+
+    def make(n: int, k: int, d: Direction) -> LSTM:
+        return lstm(n, hidden_dim, LSTMConfig(layer_idx=k, direction=d), vb)
+
+    return _stack(in_dim, hidden_dim, num_layers, bidirectional, make)
 
 
 def gru_stack(in_dim: int, hidden_dim: int, num_layers: int, vb: VarBuilder, bidirectional: bool = False) -> RNNStack:
     """`num_layers` GRUs under PyTorch's names."""
-    return _stack(in_dim, hidden_dim, num_layers, bidirectional, lambda n, k, d: gru(n, hidden_dim, GRUConfig(layer_idx=k, direction=d), vb))
+
+    def make(n: int, k: int, d: Direction) -> GRU:
+        return gru(n, hidden_dim, GRUConfig(layer_idx=k, direction=d), vb)
+
+    return _stack(in_dim, hidden_dim, num_layers, bidirectional, make)
 
 
 def _stack(in_dim: int, hidden_dim: int, num_layers: int, bidirectional: bool, make: Any) -> RNNStack:

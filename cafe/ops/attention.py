@@ -5,7 +5,7 @@ from __future__ import annotations
 from cafe.dtype import Array
 from cafe.kernels.base import XP
 
-from .base import Grads, Op, Record, Result
+from .base import Grads, Op, Record, Result, only_needed
 
 
 class Attention(Op):
@@ -22,4 +22,4 @@ class Attention(Op):
 
     def backward(self, xp: XP, g: Array, r: Record, q: Array, k: Array, v: Array, *mask: Array) -> Grads:
         grads = xp.attention_backward(g, q, k, v, r.y, mask[0] if mask else None, self.scale, self.causal, r.saved)
-        return (*grads, *(None for _ in mask))
+        return (*only_needed(r, tuple(grads)), *(None for _ in mask))

@@ -95,3 +95,8 @@ def spread(xp: XP, g: Array, shape: tuple[int, ...], dims: tuple[int, ...]) -> A
 def zeros(xp: XP, meta: Any) -> Array:
     """Zeros of an input's shape and dtype."""
     return xp.zeros(meta.shape, meta.dtype)
+
+
+def only_needed(r: Record, grads: tuple[Array, ...]) -> Grads:
+    """The gradients that are wanted, None for the others: for a fused backward that works them all out at once."""
+    return tuple(g if need else None for g, need in zip(grads, r.need))

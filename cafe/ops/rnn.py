@@ -1,4 +1,4 @@
-"""LSTM and GRU over a whole sequence as one op each (floor 2). The states of every time come out, so that any of them can be differentiated."""
+"""LSTM and GRU over a whole sequence as one op each (floor 2). The states of every time come out, so any of them can be differentiated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from cafe.dtype import Array
 from cafe.kernels.base import XP
 
-from .base import Grads, Op, Record, Result
+from .base import Grads, Op, Record, Result, only_needed
 
 
 class Lstm(Op):
@@ -20,7 +20,7 @@ class Lstm(Op):
         return Result(y, saved=gates)
 
     def backward(self, xp: XP, g: Array, r: Record, *inputs: Any) -> Grads:
-        return tuple(xp.lstm_backward(g, *inputs, r.y, r.saved))
+        return only_needed(r, tuple(xp.lstm_backward(g, *inputs, r.y, r.saved)))
 
 
 class Gru(Op):
@@ -33,4 +33,4 @@ class Gru(Op):
         return Result(y, saved=gates)
 
     def backward(self, xp: XP, g: Array, r: Record, *inputs: Any) -> Grads:
-        return tuple(xp.gru_backward(g, *inputs, r.y, r.saved))
+        return only_needed(r, tuple(xp.gru_backward(g, *inputs, r.y, r.saved)))

@@ -6,10 +6,11 @@ An op without a row fails the test suite. A new family gets a module here, with 
 from __future__ import annotations
 
 from ..case import Case
-from . import activation, binary, conv, indexing, layout, loss, matmul, norm, pool, reduce, resample, softmax, unary
+from . import activation, attention, binary, conv, indexing, layout, loss, matmul, norm, pool, reduce, resample, rnn, softmax, unary
 
 CASES: tuple[Case, ...] = (
     *activation.CASES,
+    *attention.CASES,
     *binary.CASES,
     *conv.CASES,
     *indexing.CASES,
@@ -20,6 +21,7 @@ CASES: tuple[Case, ...] = (
     *pool.CASES,
     *reduce.CASES,
     *resample.CASES,
+    *rnn.CASES,
     *softmax.CASES,
     *unary.CASES,
 )
