@@ -73,6 +73,7 @@ D.Minus1, D.Minus2 = D(1), D(2)
 Dim: TypeAlias = "int | D"
 Dims: TypeAlias = "Dim | Sequence[Dim]"
 ShapeLike: TypeAlias = "int | Sequence[int]"
+PerAxis: TypeAlias = "int | Sequence[int]"
 
 
 def parse_shape(shape: ShapeLike) -> Shape:
@@ -84,6 +85,19 @@ def parse_shape(shape: ShapeLike) -> Shape:
     if out and min(out) < 0:
         raise Error(f"a shape has sizes of at least 0, got {show(out)}")
     return out
+
+
+def per_axis(op: str, axes: int, what: str, value: PerAxis, least: int) -> Shape:
+    """One number for each axis, from one for all or from as many as there are.
+
+    Raises: Error for another count, and for a number below `least`.
+    """
+    given = (operator.index(value),) * axes if hasattr(value, "__index__") else tuple(map(operator.index, value))
+    if len(given) != axes:
+        raise Error(f"{op}: {what} takes an int or {axes} of them, got {show(given)}")
+    if min(given) < least:
+        raise Error(f"{op}: {what} must be at least {least}, got {show(given)}")
+    return given
 
 
 def parse_hole(shape: Any, count: int) -> Shape:

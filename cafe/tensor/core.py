@@ -22,7 +22,9 @@ from ._indexing import IndexingMethods
 from ._layout import LayoutMethods
 from ._matmul import MatmulMethods
 from ._pad import PadMethods
+from ._pool import PoolMethods
 from ._reduce import ReduceMethods
+from ._resample import ResampleMethods
 from ._unary import UnaryMethods
 from .base import Base, _next_id, wrap
 from .convert import check_device, to_array
@@ -47,6 +49,8 @@ class Tensor(
     IndexingMethods,
     MatmulMethods,
     ConvMethods,
+    PoolMethods,
+    ResampleMethods,
     CreateMethods,
 ):
     """An n-dimensional array of one dtype, with its place in the graph of what it was computed from.
