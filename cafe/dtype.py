@@ -81,6 +81,7 @@ class DType(enum.Enum):
 
 _FLOATS = frozenset({DType.BF16, DType.F16, DType.F32, DType.F64})
 _BY_NAME = {d.as_str(): d for d in DType}
+_BY_LONG_NAME = {d.numpy.name: d for d in DType}
 _BY_NUMPY = {d.numpy: d for d in DType}
 
 DTypeLike: TypeAlias = "DType | str | type | np.dtype[Any]"
@@ -92,14 +93,15 @@ def dtype_of(array: Array) -> DType:
 
 
 def as_dtype(value: DTypeLike) -> DType:
-    """A DType from a DType, a name, or what NumPy takes for a dtype.
+    """A DType from a DType, a name (`"f32"`, `"float32"`), or what NumPy takes for a dtype. NumPy's short names are not taken:
+    its `u8` has eight bytes.
 
     Raises: DTypeParse, UnsupportedDTypeForOp for a NumPy dtype that cafe lacks.
     """
     if isinstance(value, DType):
         return value
-    if isinstance(value, str) and value in _BY_NAME:
-        return _BY_NAME[value]
+    if isinstance(value, str):
+        return _BY_LONG_NAME[value] if value in _BY_LONG_NAME else DType.from_str(value)
     try:
         dtype = np.dtype(value)
     except TypeError:

@@ -142,7 +142,7 @@ def _index(t: Any, keys: tuple[Any, ...]) -> Tensor:
     y = y if tuple(shape) == y.shape else apply(Reshape(tuple(shape)), y)
     for d, ids in reversed(picks):
         y = y.index_select(ids, d)
-    return y  # type: ignore[no-any-return]
+    return y
 
 
 def _expand(shape: Shape, keys: tuple[Any, ...]) -> list[Any]:
