@@ -39,9 +39,15 @@ def _strict(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
     """One shape and one dtype, or candle's error; the shape is looked at first."""
     a, b = lhs._data, rhs._data
     if a.shape != b.shape:
-        raise ShapeMismatchBinaryOp(name, a.shape, b.shape).help(f"`broadcast_{name}` broadcasts, `{name}` and its operator do not")
+        raise ShapeMismatchBinaryOp(name, a.shape, b.shape).help(_how_to_broadcast(name))
     check_same(name, a, b)
     return apply(op, lhs, rhs)
+
+
+def _how_to_broadcast(name: str) -> str:
+    if name == "cmp":
+        return "`broadcast_eq` and its like broadcast, comparisons and their operators do not"
+    return f"`broadcast_{name}` broadcasts, `{name}` and its operator do not"
 
 
 def _broadcast(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:

@@ -276,7 +276,7 @@ class Tensor(
         return (self.get(i) for i in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self._data == value).any())
+        return bool((self._data == (value._data if isinstance(value, Base) else value)).any())
 
     def __str__(self) -> str:
         return display(self._data, str(self.dtype))
