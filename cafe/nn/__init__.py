@@ -7,6 +7,24 @@ from . import init, loss, ops, optim
 from .activation import Activation, PReLU, prelu
 from .attention import scaled_dot_product_attention
 from .clip import clip_grad_norm, clip_grad_value
+from .conv import (
+    Conv1d,
+    Conv1dConfig,
+    Conv2d,
+    Conv2dConfig,
+    ConvTranspose1d,
+    ConvTranspose1dConfig,
+    ConvTranspose2d,
+    ConvTranspose2dConfig,
+    conv1d,
+    conv1d_no_bias,
+    conv2d,
+    conv2d_no_bias,
+    conv_transpose1d,
+    conv_transpose1d_no_bias,
+    conv_transpose2d,
+    conv_transpose2d_no_bias,
+)
 from .dropout import Dropout
 from .embedding import Embedding, embedding
 from .init import Init
@@ -30,6 +48,14 @@ __all__ = [
     "Adam",
     "AdamW",
     "Cache",
+    "Conv1d",
+    "Conv1dConfig",
+    "Conv2d",
+    "Conv2dConfig",
+    "ConvTranspose1d",
+    "ConvTranspose1dConfig",
+    "ConvTranspose2d",
+    "ConvTranspose2dConfig",
     "Cosine",
     "Direction",
     "Dropout",
@@ -61,6 +87,14 @@ __all__ = [
     "Warmup",
     "clip_grad_norm",
     "clip_grad_value",
+    "conv1d",
+    "conv1d_no_bias",
+    "conv2d",
+    "conv2d_no_bias",
+    "conv_transpose1d",
+    "conv_transpose1d_no_bias",
+    "conv_transpose2d",
+    "conv_transpose2d_no_bias",
     "embedding",
     "func",
     "func_t",
