@@ -52,7 +52,10 @@ def _laplace(xs: Tensor) -> Tensor:
 
 
 def _sqrt_softplus(xs: Tensor) -> Tensor:
-    return ops.softplus(xs).sqrt()
+    """√ ln(1 + eˣ); far below 0, where the logarithm is eˣ and the root's slope would be infinite, it is e^(x/2)."""
+    usual = xs.gt(-30.0)
+    guarded = usual.where_cond(xs, xs.zeros_like())
+    return usual.where_cond(ops.softplus(guarded).sqrt(), xs.minimum(0.0).affine(0.5, 0.0).exp())
 
 
 def _xielu(xs: Tensor) -> Tensor:
@@ -212,8 +215,8 @@ def _unknown(name: str) -> Error:
 
 
 class PReLU(Module):
-    """x where x > 0, weight · x elsewhere, with one weight or one a channel (dim 1). Gradient: g or g · weight, the latter at 0; the weight's
-    is Σ g x over x ≤ 0.
+    """x where x > 0, weight · x elsewhere, with one weight or one a channel (dim 1). Gradient: g or g · weight, the latter at 0;
+    the weight's is Σ g x over x ≤ 0.
 
     Raises: Error with candle's text when the weights are not as many as the channels.
     Source: candle-nn/src/activation.rs, PReLU.

@@ -145,7 +145,7 @@ class RotatingCache:
     def positions(self, seq_len: int) -> list[int]:
         """The positions of what the next append of `seq_len` places will return, in its order."""
         end = self.current_seq_len + seq_len
-        if seq_len > self.max_seq_len:
+        if seq_len >= self.max_seq_len:  # append gives back what came in
             return list(range(self.current_seq_len, end))
         offset = (self.offset + seq_len) % self.max_seq_len
         newest = end - offset  # the position of place 0 in the ring's present round
