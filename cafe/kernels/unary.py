@@ -147,7 +147,7 @@ def ceil_ref(x: Array) -> Array:
 
 
 def round(x: Array) -> Array:
-    """The nearest whole number, halves away from zero."""
+    """The nearest whole number, halves away from zero; a zero keeps the sign of x."""
     return round_ref(x)
 
 
@@ -156,8 +156,7 @@ def round_ref(x: Array) -> Array:
     if x.dtype.kind != "f":
         return x.copy()
     whole = np.trunc(x)
-    y: Array = whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0).astype(x.dtype)
-    return y
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones((), x.dtype), x), whole)
 
 
 def erf(x: Array) -> Array:
