@@ -1,6 +1,6 @@
 """Layers, losses and optimizers: candle_nn's names (floor 6).
 
-    from cafe.nn import AdamW, VarBuilder, VarMap, linear, loss, ops
+from cafe.nn import AdamW, VarBuilder, VarMap, linear, loss, ops
 """
 
 from . import init, loss, ops, optim
@@ -37,6 +37,22 @@ from .rnn import GRU, LSTM, Direction, GRUConfig, GRUState, LSTMConfig, LSTMStat
 from .rotary_emb import rope, rope_i, rope_thd, rotary_angles
 from .schedule import Cosine, StepDecay, Warmup
 from .sequential import Sequential, seq
+from .transformer import (
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    FeedForward,
+    MultiHeadAttention,
+    TransformerConfig,
+    decoder,
+    decoder_layer,
+    encoder,
+    encoder_layer,
+    feed_forward,
+    multi_head_attention,
+    sinusoidal_positions,
+)
 from .var_builder import VarBuilder
 from .var_map import VarMap
 
@@ -57,9 +73,14 @@ __all__ = [
     "ConvTranspose2d",
     "ConvTranspose2dConfig",
     "Cosine",
+    "Decoder",
+    "DecoderLayer",
     "Direction",
     "Dropout",
     "Embedding",
+    "Encoder",
+    "EncoderLayer",
+    "FeedForward",
     "Func",
     "FuncT",
     "GRUConfig",
@@ -72,6 +93,7 @@ __all__ = [
     "Linear",
     "Module",
     "ModuleT",
+    "MultiHeadAttention",
     "Optimizer",
     "PReLU",
     "ParamsAdam",
@@ -82,6 +104,7 @@ __all__ = [
     "RotatingKvCache",
     "Sequential",
     "StepDecay",
+    "TransformerConfig",
     "VarBuilder",
     "VarMap",
     "Warmup",
@@ -95,7 +118,12 @@ __all__ = [
     "conv_transpose1d_no_bias",
     "conv_transpose2d",
     "conv_transpose2d_no_bias",
+    "decoder",
+    "decoder_layer",
     "embedding",
+    "encoder",
+    "encoder_layer",
+    "feed_forward",
     "func",
     "func_t",
     "gru",
@@ -107,6 +135,7 @@ __all__ = [
     "loss",
     "lstm",
     "lstm_stack",
+    "multi_head_attention",
     "ops",
     "optim",
     "prelu",
@@ -116,4 +145,5 @@ __all__ = [
     "rotary_angles",
     "scaled_dot_product_attention",
     "seq",
+    "sinusoidal_positions",
 ]
