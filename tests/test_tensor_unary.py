@@ -187,7 +187,7 @@ def test_special_values(dtype: str) -> None:
 
 def test_signed_zeros_survive() -> None:
     x = Tensor([0.0, -0.0])
-    for name in ("tanh", "sin", "sqrt", "erf", "floor", "ceil", "round", "elu"):
+    for name in ("tanh", "sin", "sqrt", "erf", "floor", "ceil", "round"):
         assert np.signbit(getattr(x, name)().numpy()).tolist() == [False, True], name
     assert np.signbit((-x).numpy()).tolist() == [True, False]
     assert np.signbit((Tensor([-1.0]) * 0.0).numpy()).tolist() == [False]  # one affine: −0 + 0 is 0, which prints as `0.`
