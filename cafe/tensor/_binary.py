@@ -213,7 +213,7 @@ class BinaryMethods(Base):
         return self._operate(_ADD, "add", rhs)
 
     def __radd__(self, lhs: Any) -> Tensor:
-        return self._operate(_ADD, "add", lhs)
+        return self._with_number(_ADD, "add", lhs) if is_number(lhs) else self._reflect(_ADD, "add", lhs)
 
     def __sub__(self, rhs: Any) -> Tensor:
         return self._operate(_SUB, "sub", rhs)
@@ -229,7 +229,7 @@ class BinaryMethods(Base):
         return self._operate(_MUL, "mul", rhs)
 
     def __rmul__(self, lhs: Any) -> Tensor:
-        return self._operate(_MUL, "mul", lhs)
+        return self._with_number(_MUL, "mul", lhs) if is_number(lhs) else self._reflect(_MUL, "mul", lhs)
 
     def __truediv__(self, rhs: Any) -> Tensor:
         return self._operate(_DIV, "div", rhs)
