@@ -18,6 +18,7 @@ from cafe.tensor.core import Tensor
 
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
+from .norm import BatchNorm, absorbed
 from .var_builder import VarBuilder
 
 
@@ -107,6 +108,13 @@ class Conv1d(_Layer):
         c = self.config
         return convolve(1, xs, self.weight, self.bias, c.padding, c.stride, c.dilation, c.groups, c.padding_mode)
 
+    def absorb_bn(self, bn: BatchNorm) -> Conv1d:
+        """A layer that does what this one and then the batch norm in use do.
+
+        Raises: Error for a batch norm without weight and bias.
+        """
+        return Conv1d(*absorbed(bn, self.weight, self.bias, 0), self.config)
+
 
 class Conv2d(_Layer):
     """y = w ∗ x + b over two axes, in one op; see `Tensor.conv2d`.
@@ -124,6 +132,13 @@ class Conv2d(_Layer):
         c = self.config
         return convolve(2, xs, self.weight, self.bias, c.padding, c.stride, c.dilation, c.groups, c.padding_mode)
 
+    def absorb_bn(self, bn: BatchNorm) -> Conv2d:
+        """A layer that does what this one and then the batch norm in use do.
+
+        Raises: Error for a batch norm without weight and bias.
+        """
+        return Conv2d(*absorbed(bn, self.weight, self.bias, 0), self.config)
+
 
 class ConvTranspose1d(_Layer):
     """The adjoint of a Conv1d, and a bias; see `Tensor.conv_transpose1d`.
@@ -140,6 +155,13 @@ class ConvTranspose1d(_Layer):
         c = self.config
         return _biased(convolve_transpose(1, xs, self.weight, c.padding, c.output_padding, c.stride, c.dilation, c.groups), self.bias)
 
+    def absorb_bn(self, bn: BatchNorm) -> ConvTranspose1d:
+        """A layer that does what this one and then the batch norm in use do.
+
+        Raises: Error for a batch norm without weight and bias.
+        """
+        return ConvTranspose1d(*absorbed(bn, self.weight, self.bias, 1, self.config.groups), self.config)
+
 
 class ConvTranspose2d(_Layer):
     """The adjoint of a Conv2d, and a bias; see `Tensor.conv_transpose2d`.
@@ -155,6 +177,13 @@ class ConvTranspose2d(_Layer):
         """w ∗ᵀ xs + b."""
         c = self.config
         return _biased(convolve_transpose(2, xs, self.weight, c.padding, c.output_padding, c.stride, c.dilation, c.groups), self.bias)
+
+    def absorb_bn(self, bn: BatchNorm) -> ConvTranspose2d:
+        """A layer that does what this one and then the batch norm in use do.
+
+        Raises: Error for a batch norm without weight and bias.
+        """
+        return ConvTranspose2d(*absorbed(bn, self.weight, self.bias, 1, self.config.groups), self.config)
 
 
 def _biased(ys: Tensor, bias: Tensor | None) -> Tensor:

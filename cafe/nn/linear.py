@@ -10,6 +10,7 @@ from cafe.tensor.core import Tensor
 
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
+from .norm import BatchNorm, absorbed
 from .var_builder import VarBuilder
 
 _LINEAR = ops.Linear()
@@ -59,6 +60,13 @@ class Linear(Module):
         else:
             ys = xs.matmul(self.weight.broadcast_left(xs.shape[:-2]).t())
         return ys if self.bias is None else ys.broadcast_add(self.bias)
+
+    def absorb_bn(self, bn: BatchNorm) -> Linear:
+        """A layer that does what this one and then the batch norm in use do.
+
+        Raises: Error for a batch norm without weight and bias.
+        """
+        return Linear(*absorbed(bn, self.weight, self.bias, 0))
 
     def __repr__(self) -> str:
         n, k = self.weight.dims2()

@@ -13,6 +13,7 @@ from cafe.dtype import DType, check_float
 from cafe.errors import UnsupportedDTypeForOp, bail, show
 from cafe.kernels import keep_mask
 from cafe.ops import activation
+from cafe.ops import norm as norm_ops
 from cafe.ops import softmax as softmax_ops
 from cafe.ops.base import Op
 from cafe.ops.unary import BY_NAME
@@ -206,6 +207,74 @@ def dropout(xs: Tensor, drop_p: float) -> Tensor:
     dtype = xs._data.dtype
     mask = keep_mask(xs.shape, float(drop_p), DType.F32.numpy if is_half(dtype) else dtype, generator)
     return apply(_DROPOUT, xs, wrap(mask))
+
+
+# -- norms
+
+
+def layer_norm(xs: Tensor, alpha: Tensor, beta: Tensor, eps: float) -> Tensor:
+    """(x − mean) / √(var + eps) alpha + beta over the last dim, in one op, with its gradient (candle's has none).
+
+    Shape: xs (…, n), alpha (n), beta (n) → (…, n).
+    Raises: Error with candle's texts where the sizes or dtypes differ.
+    Source: candle-nn/src/ops.rs, layer_norm.
+
+    >>> from cafe import Tensor
+    >>> layer_norm(Tensor([[3.0, 5.0]]), Tensor([1.0, 1.0]), Tensor([0.0, 10.0]), 0.0).tolist()
+    [[-1.0, 11.0]]
+    """
+    n = xs.dim(-1)
+    if n != alpha.dims1() or n != beta.dims1():
+        bail(f"shape mismatch in layer-norm src: {xs.dims()} alpha: {alpha.dims()} beta: {beta.dims()}")
+    check_norm_dtype(xs, alpha, beta)
+    return apply(norm_ops.LayerNorm(float(eps)), xs, alpha, beta)
+
+
+def layer_norm_slow(xs: Tensor, alpha: Tensor, beta: Tensor | None, eps: float) -> Tensor:
+    """`layer_norm` step by step: what the fused one is compared with.
+
+    Source: candle-nn/src/ops.rs, layer_norm_slow.
+    """
+    wide = _computed_in(xs)
+    centred = wide.broadcast_sub(wide.mean_keepdim(-1))
+    ys = _divided_by_root(centred, eps).to_dtype(xs.dtype).broadcast_mul(alpha)
+    return ys if beta is None else ys.broadcast_add(beta)
+
+
+def rms_norm(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:
+    """x / √(mean of x² + eps) alpha over the last dim, in one op, with its gradient (candle's has none).
+
+    Shape: xs (…, n), alpha (n) → (…, n).
+    Raises: Error with candle's texts where the sizes or dtypes differ.
+    Source: candle-nn/src/ops.rs, rms_norm.
+    """
+    if xs.dim(-1) != alpha.dims1():
+        bail(f"shape mismatch in rms-norm {xs.dims()} {alpha.dims()}")
+    check_norm_dtype(xs, alpha)
+    return apply(norm_ops.RmsNorm(float(eps)), xs, alpha)
+
+
+def rms_norm_slow(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:
+    """`rms_norm` step by step: what the fused one is compared with.
+
+    Source: candle-nn/src/ops.rs, rms_norm_slow.
+    """
+    return _divided_by_root(_computed_in(xs), eps).to_dtype(xs.dtype).broadcast_mul(alpha)
+
+
+def check_norm_dtype(xs: Tensor, *others: Tensor) -> None:
+    """Raises Error, with candle's text for every norm, for integers and unless all have one dtype."""
+    if xs.dtype.is_int or any(o.dtype is not xs.dtype for o in others):
+        bail(f"unsupported dtype for rmsnorm {xs.dtype!r}")
+
+
+def _divided_by_root(xs: Tensor, eps: float) -> Tensor:
+    return xs.broadcast_div((xs.sqr().mean_keepdim(-1) + eps).sqrt())
+
+
+def _computed_in(xs: Tensor) -> Tensor:
+    """xs in the dtype that halves compute in."""
+    return xs.to_dtype(DType.F32) if is_half(xs._data.dtype) else xs
 
 
 # -- pixels
