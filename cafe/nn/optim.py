@@ -114,14 +114,13 @@ class _Cohort:
         self.halves = is_half(self.vars[0]._data.dtype)
 
     def gradients(self, get: Callable[[int], Tensor | None]) -> list[Array] | None:
-        """The gradients as arrays in the masters' dtype; None if a variable has none."""
+        """The gradients as arrays in the masters' dtype; nothing if no variable has one, None if only some have."""
         out = []
         for key in self.ids:
             g = get(key)
-            if g is None:
-                return None
-            out.append(g._data if g._data.dtype is self.dtype else kernels.cast(g._data, self.dtype))
-        return out
+            if g is not None:
+                out.append(g._data if g._data.dtype is self.dtype else kernels.cast(g._data, self.dtype))
+        return out if not out or len(out) == len(self.ids) else None
 
     def split(self, get: Callable[[int], Tensor | None]) -> list[_Cohort]:
         """Those with a gradient, and those without."""
@@ -171,19 +170,14 @@ class _Stepper(Optimizer):
 
     def _step(self, grads: GradStore) -> None:
         get = grads.get_id
-        ready: list[tuple[_Cohort, list[Array]]] = []
-        uneven = False
-        for cohort in self._cohorts:
-            gs = cohort.gradients(get)
-            if gs is None:
-                uneven = True
-            else:
-                ready.append((cohort, gs))
-        if uneven:
+        found = [cohort.gradients(get) for cohort in self._cohorts]
+        uneven = None in found
+        if uneven:  # a cohort of which only some have a gradient goes on as two
             self._cohorts = [part for c in self._cohorts for part in c.split(get)]
-            ready = [(c, gs) for c in self._cohorts if (gs := c.gradients(get)) is not None]
-        for cohort, gs in ready:
-            self._advance(cohort, gs)
+            found = [cohort.gradients(get) for cohort in self._cohorts]
+        for cohort, gs in zip(self._cohorts, found):
+            if gs:
+                self._advance(cohort, gs)
         if uneven:
             self._cohorts = _cohorts((s, c.t) for c in self._cohorts for s in c.slots)
 
