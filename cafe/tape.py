@@ -13,10 +13,11 @@ A node is made after its inputs' nodes, so walking by falling sequence number me
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -61,17 +62,20 @@ class Version:
 class Node:
     """One recorded application of an op, or (op None) a variable."""
 
-    __slots__ = ("const", "dtype", "inputs", "op", "owner", "parents", "released", "saved", "seq", "shape", "versions", "y")
+    __slots__ = ("const", "dtype", "half", "inputs", "op", "owner", "parents", "released", "saved", "seq", "shape", "versions", "y")
 
     def __init__(self, op: Op | None, parents: tuple[Node | None, ...], y: Array) -> None:
         self.seq = _next()
-        self.op, self.parents = op, parents
-        self.shape, self.dtype = y.shape, y.dtype
+        self.op = op
+        self.parents = parents
+        self.shape = y.shape
+        self.dtype = y.dtype
         self.inputs: tuple[Any, ...] = ()
         self.y: Array | None = None
         self.saved: Any = None
         self.const: Any = None
         self.versions: tuple[tuple[Version, int], ...] = ()
+        self.half = False  # whether F16 or BF16 are among what it keeps
         self.released = False
         self.owner = 0  # the id of the variable, for a leaf
 
@@ -110,18 +114,29 @@ def run(
 
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
-    half = next((a.dtype for a in arrays if a.dtype.itemsize == 2 and is_half(a.dtype)), None)
+    half = _half_of(arrays)
     given = arrays if half is None or op.moves else tuple(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
-    y, saved, const = out if isinstance(out, Result) else Result(out)
+    y, saved, const = out if isinstance(out, Result) else (out, None, None)
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
     if not _recording.on or not op.differentiable or not any(parents) or y.dtype.kind in "iu":
         return y, None, const
     node = Node(op, parents, y)
     _keep(node, op.keep, arrays, versions, y)
-    node.saved, node.const = saved, const
+    node.saved = saved
+    node.const = const
+    node.half = half is not None or is_half(y.dtype)
     return y, node, const
+
+
+def _half_of(arrays: tuple[Array, ...]) -> np.dtype[Any] | None:
+    """F16 or BF16 where one of the arrays is of that."""
+    for a in arrays:
+        dtype = a.dtype
+        if dtype is not _F32 and is_half(dtype):
+            return dtype
+    return None
 
 
 def _traced_forward(op: Op, arrays: tuple[Array, ...]) -> Array | Result:
@@ -131,12 +146,10 @@ def _traced_forward(op: Op, arrays: tuple[Array, ...]) -> Array | Result:
 
 def _keep(node: Node, keep: str, arrays: tuple[Array, ...], versions: tuple[Version | None, ...], y: Array) -> None:
     """Holds what the backward asks for, and the versions it had."""
-    everything = "*" in keep
     inputs: list[Any] = []
-    for i, a in enumerate(arrays):
-        if everything or str(i) in keep:
+    for kept, a, version in zip(_kept(keep, len(arrays)), arrays, versions):
+        if kept:
             inputs.append(a)
-            version = versions[i]
             if version is not None:
                 node.versions = (*node.versions, (version, version.count))
         else:
@@ -144,6 +157,12 @@ def _keep(node: Node, keep: str, arrays: tuple[Array, ...], versions: tuple[Vers
     node.inputs = tuple(inputs)
     if "y" in keep:
         node.y = y
+
+
+@functools.cache
+def _kept(keep: str, count: int) -> tuple[bool, ...]:
+    """Which of so many inputs `keep` names."""
+    return tuple("*" in keep or str(i) in keep for i in range(count))
 
 
 class GraphMode(Protocol):
@@ -167,23 +186,40 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
 
 
 def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
-    sums = _Sums(graph)
-    sums.grads[root] = seed
+    rule = _rule if tracing.active is None else _traced_rule
+    grads, summed = {root: seed}, set[Node]()
     heap, found = [root], {}
     while heap:
         node = heapq.heappop(heap)
-        g = sums.grads.pop(node)
-        if node.op is None or node in retained:
+        g = grads.pop(node)
+        op = node.op
+        if op is None or node in retained:
             found[node] = g
-        if node.op is None:
+        if op is None:
             continue
-        rule = _rule if tracing.active is None else _traced_rule
-        for parent, contribution in zip(node.parents, rule(node, node.op, g, graph)):
-            if parent is not None and contribution is not None and sums.add(parent, contribution):
+        for parent, contribution in zip(node.parents, rule(node, op, g, graph)):
+            if parent is None or contribution is None:
+                continue
+            before = grads.get(parent)
+            if before is None:
+                grads[parent] = contribution
                 heapq.heappush(heap, parent)
+            else:
+                grads[parent] = _added(before, contribution, parent, summed, graph)
         if not keep_graph:
             node.release()
     return found
+
+
+def _added(before: Any, g: Any, node: Node, summed: set[Node], graph: GraphMode | None) -> Any:
+    """A node's second contribution adds into a fresh array, later ones add in place into that; with `graph` nothing is written to."""
+    if graph is not None:
+        return graph.xp.add(before, g)
+    if node in summed:
+        kernels.accumulate(before, g)
+        return before
+    summed.add(node)
+    return kernels.add(before, g)
 
 
 def _traced_rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
@@ -198,18 +234,29 @@ def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    need = tuple(p is not None for p in node.parents)
+    need = tuple([p is not None for p in node.parents])
     if graph is not None:
         wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(node.inputs, node.parents)]
         y = None if node.y is None else graph.wrap(node.y, node)
         return op.backward(graph.xp, g, Record(need, y, None, _wrap_const(graph, node.const)), *wrapped)
-    inputs, y = tuple(map(_widen, node.inputs)), _widen(node.y)
+    inputs, y = node.inputs, node.y
+    if node.half:
+        inputs, y = tuple(map(_widen, inputs)), _widen(y)
     grads = op.backward(kernels, g, Record(need, y, node.saved, node.const), *inputs)
-    given = (g, y, *inputs, *_arrays_in(node.saved), *_arrays_in(node.const))
-    return tuple(
-        _own(c, (*given, *grads[:i])) if c is not None and p is not None and p.op is None else c
-        for i, (c, p) in enumerate(zip(grads, node.parents))
-    )
+    return _owned(grads, node, [g, y, *inputs])
+
+
+def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:
+    """The gradients, those of variables in memory of their own: apart from all that the rule was given (others) and gave."""
+    for array in (node.saved, node.const):
+        if array is not None:
+            others.extend(array if isinstance(array, tuple) else (array,))
+    owned = []
+    for g, parent in zip(grads, node.parents):
+        mine = g if g is None or parent is None or parent.op is not None else _own(g, others)
+        owned.append(mine)
+        others.append(g)
+    return tuple(owned)
 
 
 def _wrap_const(graph: GraphMode, const: Any) -> Any:
@@ -218,42 +265,15 @@ def _wrap_const(graph: GraphMode, const: Any) -> Any:
     return graph.wrap(const, None) if isinstance(const, np.ndarray) else const
 
 
-def _arrays_in(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, tuple):
-        return value
-    return () if value is None else (value,)
-
-
-def _own(g: Array, others: tuple[Any, ...]) -> Array:
+def _own(g: Array, others: Sequence[Any]) -> Array:
     """g itself if it is row-major and provably shares memory with none of the others, else a copy.
 
     An array that is the root of its memory can be shared only by itself and by views, whose base it is (NumPy keeps no chains of views).
     """
-    root = g.base is None or not isinstance(g.base, np.ndarray)
-    if root and g.flags.c_contiguous and all(o is not g and getattr(o, "base", None) is not g for o in others):
-        return g
-    return kernels.copy(g)
-
-
-class _Sums:
-    """Gradients on their way: the first is taken as it is, the second adds into a fresh array, later ones add in place into that."""
-
-    def __init__(self, graph: GraphMode | None) -> None:
-        self.grads: dict[Node, Any] = {}
-        self._summed: set[Node] = set()
-        self._graph = graph
-
-    def add(self, node: Node, g: Any) -> bool:
-        """Adds a contribution; True if it is the node's first."""
-        before = self.grads.get(node)
-        if before is None:
-            self.grads[node] = g
-            return True
-        if self._graph is not None:
-            self.grads[node] = self._graph.xp.add(before, g)
-        elif node in self._summed:
-            kernels.accumulate(before, g)
-        else:
-            self.grads[node] = kernels.add(before, g)
-            self._summed.add(node)
-        return False
+    base = g.base
+    if isinstance(base, np.ndarray) or not g.flags.c_contiguous:
+        return kernels.copy(g)
+    for other in others:
+        if other is g or getattr(other, "base", None) is g:
+            return kernels.copy(g)
+    return g
