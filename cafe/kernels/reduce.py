@@ -43,12 +43,17 @@ def sum_ref(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
 
 def _integer_sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     about = np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64)
-    wide = np.uint64 if x.dtype == np.uint32 else np.int64
-    total = np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=wide))
+    return _fitting("sum", np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.int64)), about, x)
+
+
+def _fitting(op: str, total: Array, about: Array, x: Array) -> Array:
+    """A 64-bit total in x's dtype; `about` is the same in float64, exact enough to tell a wrapped total from a right one.
+
+    Raises: IntegerOverflow.
+    """
     info = np.iinfo(x.dtype)
-    # the float sum is exact enough to tell a wrapped 64-bit sum from a right one
     if total.size and (np.max(np.abs(about - total)) > 2.0**62 or total.min() < info.min or total.max() > info.max):
-        raise IntegerOverflow(f"sum of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
+        raise IntegerOverflow(f"{op} of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
     return total.astype(x.dtype)
 
 
@@ -126,7 +131,5 @@ def cumsum(x: Array, dim: int) -> Array:
 def cumsum_ref(x: Array, dim: int) -> Array:
     if x.dtype.kind == "f":
         return np.cumsum(x, axis=dim, dtype=np.float64).astype(x.dtype)
-    total, info = np.cumsum(x, axis=dim, dtype=np.int64), np.iinfo(x.dtype)
-    if total.size and (total.min() < info.min or total.max() > info.max):
-        raise IntegerOverflow(f"cumsum of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
-    return total.astype(x.dtype)
+    about = np.cumsum(x, axis=dim, dtype=np.float64)
+    return _fitting("cumsum", np.cumsum(x, axis=dim, dtype=np.int64), about, x)
