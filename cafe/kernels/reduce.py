@@ -42,7 +42,7 @@ def sum_ref(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
 
 
 def _integer_sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
-    about = np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64)
+    about = np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64))
     return _fitting("sum", np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.int64)), about, x)
 
 
