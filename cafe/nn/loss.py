@@ -170,7 +170,7 @@ def cross_entropy(
         bail(f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}")
     rows = _Rows.of(inp, target, weight, ignore_index)
     if label_smoothing != 0.0 or reduction == "none":
-        return _picked(log_softmax(inp, 1), rows, float(label_smoothing), weight, reduction)
+        return _picked(log_softmax(_without_ignored(inp, rows), 1), rows, float(label_smoothing), weight, reduction)
     _check_reduction(reduction)
     total = rows.total() if reduction == "mean" else 1.0
     return _mean_of_none(apply(fused, inp, rows.ids, wrap(rows.weights._data / rows.weights._data.dtype.type(total or 1.0))), total)
@@ -220,6 +220,13 @@ def _picked(log_p: Tensor, rows: _Rows, smoothing: float, weight: Tensor | None,
 def _where_kept(rows: _Rows, values: Tensor) -> Tensor:
     """The values of the rows that count, 0 in the others, whatever stands there."""
     return rows.keep.where_cond(values, values.zeros_like())
+
+
+def _without_ignored(inp: Tensor, rows: _Rows) -> Tensor:
+    """Zeros in the rows that do not count: a NaN there would come back as the gradient 0 · NaN."""
+    if rows.keep._data.all():
+        return inp
+    return rows.keep.unsqueeze(1).broadcast_as(inp.shape).where_cond(inp, inp.zeros_like())
 
 
 def _mean_of_none(loss: Tensor, total: float) -> Tensor:
