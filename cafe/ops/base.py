@@ -6,6 +6,7 @@ so that the same lines compute with arrays (`cafe.kernels`) and, for second deri
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from cafe.dtype import Array
@@ -27,7 +28,8 @@ class Result(NamedTuple):
     const: Any = None
 
 
-class Meta(NamedTuple):
+@dataclass(slots=True)
+class Meta:
     """What is left of an input that was not kept."""
 
     shape: tuple[int, ...]
