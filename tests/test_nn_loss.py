@@ -64,6 +64,31 @@ def test_cross_entropy_is_nll_of_log_softmax() -> None:
     assert round(loss.cross_entropy(LOGITS, target).to_scalar(), 4) == 1.1312
 
 
+FOUR = Tensor(
+    [
+        [2.3611, -0.8813, -0.5006, -0.2178],
+        [0.0419, 0.0763, -1.0457, -1.6692],
+        [-1.0494, 0.8111, 1.5723, 1.2315],
+        [1.3081, 0.6641, 1.1802, -0.2547],
+        [0.5292, 0.7636, 0.3692, -0.8318],
+    ]
+)
+ONE_HOT = Tensor.eye(4).index_select(Tensor([1, 1, 3, 0, 2]), 0)
+
+
+@pytest.mark.parametrize(
+    ("f", "value"),
+    [
+        (loss.binary_cross_entropy_with_logit, 0.8224),
+        (lambda a, b: loss.huber(a, b, 1.0), 0.4734),
+        (lambda a, b: loss.huber(a, b, 0.88), 0.4483),
+        (loss.smooth_l1, 0.4734),
+    ],
+)
+def test_losses_of_logits_beside_classes(f: Callable[[Tensor, Tensor], Tensor], value: float) -> None:
+    assert round(f(FOUR, ONE_HOT).to_scalar(), 4) == value
+
+
 def test_the_guides_digits() -> None:
     logits, targets = Var([[2.0, 0.5, -1.0], [0.1, 0.2, 3.0]]), Tensor([0, 2], dtype=DType.U32)
     ce = loss.cross_entropy(logits, targets)
