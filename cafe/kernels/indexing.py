@@ -80,7 +80,7 @@ def scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
 @primitive
 def scatter_add_ref(x: Array, ids: Array, source: Array, dim: int) -> Array:
-    safe, skip = checked_ids("scatter-add", ids, x.shape[dim])
+    safe, skip = checked_ids("gather", ids, x.shape[dim])  # candle's word for both directions
     y = np.array(x, order="C", copy=True)
     keep = np.ones(ids.shape, bool) if skip is None else ~skip
     np.add.at(y, tuple(np.broadcast_to(i, ids.shape)[keep] for i in _grid(safe, dim)), source[keep])
