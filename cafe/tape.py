@@ -188,27 +188,27 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
 def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
     rule = _rule if tracing.active is None else _traced_rule
     grads, summed = {root: seed}, set[Node]()
-    heap, found = [root], {}
+    heap, found = [root] if root.op is not None else [], {}
     while heap:
         node = heapq.heappop(heap)
         g = grads.pop(node)
         op = node.op
-        if op is None or node in retained:
+        assert op is not None  # variables stay out of the heap
+        if node in retained:
             found[node] = g
-        if op is None:
-            continue
         for parent, contribution in zip(node.parents, rule(node, op, g, graph)):
             if parent is None or contribution is None:
                 continue
             before = grads.get(parent)
-            if before is None:
-                grads[parent] = contribution
-                heapq.heappush(heap, parent)
-            else:
+            if before is not None:
                 grads[parent] = _added(before, contribution, parent, summed, graph)
+                continue
+            grads[parent] = contribution
+            if parent.op is not None:
+                heapq.heappush(heap, parent)
         if not keep_graph:
             node.release()
-    return found
+    return found | grads  # what is left are the variables
 
 
 def _added(before: Any, g: Any, node: Node, summed: set[Node], graph: GraphMode | None) -> Any:

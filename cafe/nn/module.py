@@ -13,9 +13,16 @@ A module has no registry of its parts: variables live in the `VarMap`, under the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 from cafe.tensor.core import Tensor
+
+
+class _NoForward:
+    """Stands where `forward` would be and says what to call. (A `__getattr__` could, too, and would slow every other attribute.)"""
+
+    def __get__(self, module: object, owner: type) -> NoReturn:
+        raise AttributeError(f"{owner.__name__} differs between training and use: call `forward_t(xs, train)`")
 
 
 class ModuleT:
@@ -47,10 +54,8 @@ class ModuleT:
             raise TypeError(f"{type(self).__name__} differs between training and use: call `forward_t(xs, train)`")
         return self.forward_t(xs, train)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "forward":
-            raise AttributeError(f"{type(self).__name__} differs between training and use: call `forward_t(xs, train)`")
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    if not TYPE_CHECKING:
+        forward = _NoForward()
 
 
 class Module(ModuleT):

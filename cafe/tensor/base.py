@@ -49,7 +49,10 @@ class Base:
 def wrap(data: Array, node: Node | None = None, version: Version | None = None) -> Tensor:
     """A Tensor over this array itself."""
     out: Tensor = object.__new__(Base._plain)
-    out._data, out._node, out._version, out._id = data, node, version, _next_id()
+    out._data = data
+    out._node = node
+    out._version = version
+    out._id = _next_id()
     return out
 
 

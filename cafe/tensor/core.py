@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,12 +32,18 @@ from .display import debug, display
 from .grads import GradStore
 from .verbs import GRAPH
 
-_ELSEWHERE = {
-    **dict.fromkeys(("sigmoid", "softmax", "log_softmax", "softmax_last_dim", "leaky_relu", "selu", "mish", "hard_sigmoid"), "cafe.nn.ops"),
-    **dict.fromkeys(("read_npy", "write_npy", "read_npz", "write_npz", "read_npz_by_name"), "cafe.io.npy"),
-    **dict.fromkeys(("save_safetensors",), "cafe.io.safetensors"),
-    **dict.fromkeys(("cross_entropy", "mse", "nll"), "cafe.nn.loss"),
-}
+
+class _Elsewhere:
+    """Stands where a method would be and says which function it is. (A `__getattr__` could, too, and would slow every other attribute.)"""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: object, owner: type) -> NoReturn:
+        raise AttributeError(f"a Tensor has no method `{self.name}`: it is the function `{self.place}.{self.name}`")
 
 
 class Tensor(
@@ -296,10 +302,25 @@ class Tensor(
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return type(self)(self._data)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _ELSEWHERE:
-            raise AttributeError(f"a Tensor has no method `{name}`: it is the function `{_ELSEWHERE[name]}.{name}`")
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    # -- what candle has no method for either
+
+    sigmoid = _Elsewhere("cafe.nn.ops")
+    softmax = _Elsewhere("cafe.nn.ops")
+    log_softmax = _Elsewhere("cafe.nn.ops")
+    softmax_last_dim = _Elsewhere("cafe.nn.ops")
+    leaky_relu = _Elsewhere("cafe.nn.ops")
+    selu = _Elsewhere("cafe.nn.ops")
+    mish = _Elsewhere("cafe.nn.ops")
+    hard_sigmoid = _Elsewhere("cafe.nn.ops")
+    read_npy = _Elsewhere("cafe.io.npy")
+    write_npy = _Elsewhere("cafe.io.npy")
+    read_npz = _Elsewhere("cafe.io.npy")
+    write_npz = _Elsewhere("cafe.io.npy")
+    read_npz_by_name = _Elsewhere("cafe.io.npy")
+    save_safetensors = _Elsewhere("cafe.io.safetensors")
+    cross_entropy = _Elsewhere("cafe.nn.loss")
+    mse = _Elsewhere("cafe.nn.loss")
+    nll = _Elsewhere("cafe.nn.loss")
 
     # -- the graph
 
@@ -325,25 +346,24 @@ class Tensor(
         >>> grads[x].tolist()
         [6.0]
         """
-        if self.dtype.is_int:
-            raise UnsupportedDTypeForOp(self.dtype, "backward")
-        store = GradStore()
-        if self._node is None:
-            return store
-        wanted = {t._node: t for t in retain}
+        node, dtype = self._node, self._data.dtype
+        if node is None:
+            if self.dtype.is_int:
+                raise UnsupportedDTypeForOp(self.dtype, "backward")
+            return GradStore()
+        wanted = {t._node: t._id for t in retain}
         if None in wanted:
             bail("retain: a tensor that descends from no variable has no gradient")
-        half = tape.is_half(self._data.dtype)
-        ones = np.ones(self.shape, np.float32 if half and not create_graph else self._data.dtype)
+        ones = np.empty(self._data.shape, np.float32 if tape.is_half(dtype) and not create_graph else dtype)
+        ones.fill(1.0)
         found = tape.backward(
-            self._node,
+            node,
             wrap(ones) if create_graph else ones,
-            frozenset(n for n in wanted if n is not None),
+            frozenset(wanted),  # type: ignore[arg-type]  # None is not among them
             retain_graph or create_graph,
             GRAPH if create_graph else None,
         )
-        store._fill(found, {n: t._id for n, t in wanted.items() if n is not None})
-        return store
+        return GradStore._of(found, wanted)
 
 
 class Var(Tensor):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,13 +84,15 @@ class GradStore:
     def __repr__(self) -> str:
         return f"GradStore({len(self._grads)} gradients)"
 
-    def _fill(self, found: dict[Node, Any], retained: dict[Node, int]) -> None:
-        """Takes what the tape found: arrays, or Tensors where the walk was recorded."""
+    @classmethod
+    def _of(cls, found: dict[Node, Any], retained: Mapping[Node | None, int]) -> GradStore:
+        """What the tape found: arrays, or Tensors where the walk was recorded."""
+        store = cls()
+        grads = store._grads
         for node, g in found.items():
-            key = retained.get(node) if node.op is not None else node.owner
-            if key is None:
-                continue
-            self._grads[key] = g if isinstance(g, Base) else wrap(_settled(g, node))  # type: ignore[assignment]
+            key = node.owner if node.op is None else retained[node]
+            grads[key] = g if isinstance(g, Base) else wrap(_settled(g, node))  # type: ignore[assignment]
+        return store
 
 
 class _NoGradient(Error, KeyError):
