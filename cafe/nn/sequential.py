@@ -40,8 +40,8 @@ class Sequential(Module):
             if not callable(layer) or isinstance(layer, type):
                 raise TypeError(f"add: expected a Module or a function, found {_named(layer)}")
             layer = Func(layer)
-        if self._modal is None:
-            self._modal = layer._modal if isinstance(layer, Sequential) else None if isinstance(layer, Module) else layer
+        if self._modal is None and not isinstance(layer, Module):
+            self._modal = layer
         self._layers.append(layer)
         return self
 
