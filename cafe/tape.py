@@ -64,7 +64,7 @@ class Node:
 
     __slots__ = ("const", "dtype", "half", "inputs", "op", "owner", "parents", "released", "saved", "seq", "shape", "versions", "y")
 
-    def __init__(self, op: Op | None, parents: tuple[Node | None, ...], y: Array) -> None:
+    def __init__(self, op: Op | None, parents: Sequence[Node | None], y: Array) -> None:
         self.seq = _next()
         self.op = op
         self.parents = parents
@@ -108,14 +108,14 @@ def _widen(value: Any) -> Any:
 
 
 def run(
-    op: Op, arrays: tuple[Array, ...], parents: tuple[Node | None, ...], versions: tuple[Version | None, ...]
+    op: Op, arrays: Sequence[Array], parents: Sequence[Node | None], versions: Sequence[Version | None]
 ) -> tuple[Array, Node | None, Any]:
     """Computes an op and records it if it can be differentiated and an input descends from a variable; gives what has no derivative, too.
 
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
     half = _half_of(arrays)
-    given = arrays if half is None or op.moves else tuple(map(_widen, arrays))
+    given = arrays if half is None or op.moves else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     y, saved, const = out if isinstance(out, Result) else (out, None, None)
     if half is not None and not op.moves and y.dtype == _F32:
@@ -130,7 +130,7 @@ def run(
     return y, node, const
 
 
-def _half_of(arrays: tuple[Array, ...]) -> np.dtype[Any] | None:
+def _half_of(arrays: Sequence[Array]) -> np.dtype[Any] | None:
     """F16 or BF16 where one of the arrays is of that."""
     for a in arrays:
         dtype = a.dtype
@@ -139,12 +139,12 @@ def _half_of(arrays: tuple[Array, ...]) -> np.dtype[Any] | None:
     return None
 
 
-def _traced_forward(op: Op, arrays: tuple[Array, ...]) -> Array | Result:
+def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
     with tracing.span(tracing.Level.TRACE, op.name, inputs=[a.shape for a in arrays], dtype=arrays[0].dtype if arrays else None):
         return op.forward(kernels, *arrays)
 
 
-def _keep(node: Node, keep: str, arrays: tuple[Array, ...], versions: tuple[Version | None, ...], y: Array) -> None:
+def _keep(node: Node, keep: str, arrays: Sequence[Array], versions: Sequence[Version | None], y: Array) -> None:
     """Holds what the backward asks for, and the versions it had."""
     inputs: list[Any] = []
     for kept, a, version in zip(_kept(keep, len(arrays)), arrays, versions):
@@ -187,8 +187,10 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
 
 def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
     rule = _rule if tracing.active is None else _traced_rule
-    grads, summed = {root: seed}, set[Node]()
-    heap, found = [root] if root.op is not None else [], {}
+    grads = {root: seed}
+    heap = [root] if root.op is not None else []
+    found: dict[Node, Any] = {}
+    summed: set[Node] = set()
     while heap:
         node = heapq.heappop(heap)
         g = grads.pop(node)
@@ -234,7 +236,7 @@ def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    need = tuple([p is not None for p in node.parents])
+    need, at_variables = _need(node.parents)
     if graph is not None:
         wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(node.inputs, node.parents)]
         y = None if node.y is None else graph.wrap(node.y, node)
@@ -243,7 +245,17 @@ def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...
     if node.half:
         inputs, y = tuple(map(_widen, inputs)), _widen(y)
     grads = op.backward(kernels, g, Record(need, y, node.saved, node.const), *inputs)
-    return _owned(grads, node, [g, y, *inputs])
+    return _owned(grads, node, [g, y, *inputs]) if at_variables else grads
+
+
+def _need(parents: Sequence[Node | None]) -> tuple[tuple[bool, ...], bool]:
+    """Which gradients are wanted, and whether any of them is a variable's."""
+    need, at_variables = [], False
+    for parent in parents:
+        need.append(parent is not None)
+        if parent is not None and parent.op is None:
+            at_variables = True
+    return tuple(need), at_variables
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:
