@@ -93,6 +93,10 @@ def linear_no_bias(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
     """A linear layer with the variable `weight` (out, in) alone.
 
     Source: candle-nn/src/linear.rs, linear_no_bias.
+
+    >>> from cafe.nn import VarBuilder, linear_no_bias
+    >>> linear_no_bias(4, 3, VarBuilder.zeros()).bias is None
+    True
     """
     return Linear(vb.get_with_hints((out_dim, in_dim), "weight", DEFAULT_KAIMING_NORMAL))
 
@@ -101,5 +105,9 @@ def linear_b(in_dim: int, out_dim: int, bias: bool, vb: VarBuilder) -> Linear:
     """`linear` or `linear_no_bias`, as a configuration says.
 
     Source: candle-nn/src/linear.rs, linear_b.
+
+    >>> from cafe.nn import VarBuilder, linear_b
+    >>> linear_b(4, 3, True, VarBuilder.zeros())
+    Linear(4, 3)
     """
     return linear(in_dim, out_dim, vb) if bias else linear_no_bias(in_dim, out_dim, vb)

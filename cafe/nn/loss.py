@@ -51,6 +51,10 @@ def l1(inp: Tensor, target: Tensor) -> Tensor:
     """Σ |inp − target| / n; shapes, errors as `mse`.
 
     Gradient: g · sign(inp − target) / n, 0 where they are equal.
+
+    >>> from cafe import Tensor
+    >>> l1(Tensor([1.0, -2.0]), Tensor([0.0, 0.0])).to_scalar()
+    1.5
     """
     _check_pair("sub", inp, target)
     return inp.sub(target).abs().mean_all()
@@ -81,6 +85,10 @@ def smooth_l1(inp: Tensor, target: Tensor, beta: float = 1.0) -> Tensor:
     """The mean of d² / (2 beta) where |d| is at most beta, of |d| − beta / 2 beyond; `l1` for a beta of 0.
 
     Raises: as `huber`.
+
+    >>> from cafe import Tensor
+    >>> smooth_l1(Tensor([0.5, 3.0]), Tensor([0.0, 0.0])).to_scalar()
+    1.3125
     """
     return l1(inp, target) if beta == 0.0 else huber(inp, target, beta).affine(1.0 / beta, 0.0)
 

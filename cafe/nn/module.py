@@ -86,7 +86,12 @@ class Module(ModuleT):
 
 
 class Func(Module):
-    """A function of one tensor as a layer; `func(f)` makes one."""
+    """A function of one tensor as a layer; `func(f)` makes one.
+
+    >>> from cafe import Tensor
+    >>> Func(Tensor.relu)(Tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
 
     __slots__ = ("f",)
 
@@ -102,7 +107,12 @@ class Func(Module):
 
 
 class FuncT(ModuleT):
-    """A function of a tensor and of whether this is training, as a layer; `func_t(f)` makes one."""
+    """A function of a tensor and of whether this is training, as a layer; `func_t(f)` makes one.
+
+    >>> from cafe import Tensor
+    >>> FuncT(lambda xs, train: xs.neg() if train else xs)(Tensor([2.0]), True).tolist()
+    [-2.0]
+    """
 
     __slots__ = ("f",)
 

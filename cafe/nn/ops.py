@@ -34,6 +34,10 @@ class Identity(Module):
     """The input as it is.
 
     Source: candle-nn/src/ops.rs, Identity.
+
+    >>> from cafe import Tensor
+    >>> Identity()(Tensor([1.0])).tolist()
+    [1.0]
     """
 
     __slots__ = ()
@@ -74,6 +78,10 @@ def log_softmax(xs: Tensor, dim: Dim) -> Tensor:
     Raises: DimOutOfRange, UnsupportedDTypeForOp for integers.
     Gradient: g − eʸ Σ g.
     Source: candle-nn/src/ops.rs, log_softmax.
+
+    >>> from cafe import Tensor
+    >>> log_softmax(Tensor([[1e9, 0.0]]), 1).tolist()
+    [[0.0, -1000000000.0]]
     """
     d = resolve_dim(xs.shape, dim, "log-softmax")
     check_float("log-softmax", xs._data)
@@ -85,6 +93,10 @@ def softmax_last_dim(xs: Tensor) -> Tensor:
 
     Raises: DimOutOfRange for a scalar, Error for integers.
     Source: candle-nn/src/ops.rs, softmax_last_dim.
+
+    >>> from cafe import Tensor
+    >>> softmax_last_dim(Tensor([[2.0, 2.0], [0.0, 200.0]])).tolist()
+    [[0.5, 0.5], [0.0, 1.0]]
     """
     d = resolve_dim(xs.shape, -1, "softmax")
     if xs.dtype.is_int:
@@ -112,12 +124,21 @@ def silu(xs: Tensor) -> Tensor:
     """x · sigmoid(x). Gradient: g s (1 + x (1 − s)).
 
     Source: candle-nn/src/ops.rs, silu.
+
+    >>> from cafe import Tensor
+    >>> silu(Tensor([-1000.0, 0.0, 1000.0])).tolist()
+    [-0.0, 0.0, 1000.0]
     """
     return xs.silu()
 
 
 def softplus(xs: Tensor) -> Tensor:
-    """ln(1 + eˣ), without overflow. Gradient: g · sigmoid(x)."""
+    """ln(1 + eˣ), without overflow. Gradient: g · sigmoid(x).
+
+    >>> from cafe import Tensor
+    >>> softplus(Tensor([-1000.0, 1000.0])).tolist()
+    [0.0, 1000.0]
+    """
     return _float_op(_SOFTPLUS, xs)
 
 
@@ -159,6 +180,11 @@ def mish(xs: Tensor) -> Tensor:
     """x tanh(ln(1 + eˣ)). Gradient: finite everywhere, 1 for large x (candle's is NaN there).
 
     Source: candle-nn/src/ops.rs, mish.
+
+    >>> from cafe import Var
+    >>> x = Var([100.0])
+    >>> mish(x).sum_all().backward()[x].tolist()
+    [1.0]
     """
     return _float_op(_MISH, xs)
 
@@ -167,6 +193,11 @@ def selu(xs: Tensor, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Te
     """gamma x where x > 0, gamma alpha (eˣ − 1) elsewhere. Gradient: g gamma or g gamma alpha eˣ, the latter at 0.
 
     Source: candle-nn/src/ops.rs, selu (whose gradient is NaN for large x).
+
+    >>> from cafe import Tensor
+    >>> print(selu(Tensor([-100.0, 0.0, 1.0])))
+    [-1.7581,  0.0000,  1.0507]
+    Tensor[[3], f32]
     """
     return xs.elu(alpha).affine(gamma, 0.0)
 
@@ -304,6 +335,10 @@ def pixel_unshuffle(xs: Tensor, downscale_factor: int) -> Tensor:
     Shape: (b, c, h r, w r) → (b, c r², h, w).
     Raises: UnexpectedNumberOfDims, ShapeMismatchBinaryOp when r does not divide height and width.
     Source: candle-nn/src/ops.rs, pixel_unshuffle.
+
+    >>> from cafe import Tensor
+    >>> pixel_unshuffle(Tensor.arange(0, 4).reshape((1, 1, 2, 2)), 2).dims()
+    [1, 4, 1, 1]
     """
     check_rank(xs.shape, 4)
     b, c, h, w = xs.shape

@@ -16,29 +16,44 @@ from __future__ import annotations
 import dataclasses
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
 from cafe import kernels, tracing
-from cafe.dtype import Array, DType
+from cafe.dtype import Array
 from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape
 from cafe.tape import is_half
 from cafe.tensor.base import wrap
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
-Vars: TypeAlias = "Iterable[Var] | Mapping[str, Var]"
+from .cohort import Cohort, Slot, cohorts
 
-_F32 = DType.F32.numpy
+Vars: TypeAlias = "Iterable[Var] | Mapping[str, Var]"
 
 
 class Optimizer(ABC):
     """What every optimizer does; for one of your own write `step`, `learning_rate` and `set_learning_rate`.
 
     Source: candle-nn/src/optim.rs, Optimizer.
+
+    >>> from cafe import Var
+    >>> class Halving(Optimizer):
+    ...     learning_rate = 0.5
+    ...     def __init__(self, vars):
+    ...         self.vars = vars
+    ...     def step(self, grads):
+    ...         for var in self.vars:
+    ...             var.set(var - grads[var] * self.learning_rate)
+    ...     def set_learning_rate(self, lr):
+    ...         self.learning_rate = lr
+    >>> w = Var([2.0])
+    >>> Halving([w]).backward_step(w.sqr().sum_all())
+    >>> w.tolist()
+    [0.0]
     """
 
     @abstractmethod
@@ -69,73 +84,7 @@ class Optimizer(ABC):
         return cls(vars, *args, **kwargs)  # type: ignore[call-arg]
 
 
-# -- variables that step together
-
-
-class _Slot:
-    """A variable, what takes its steps (its own array, or the F32 master of a half), and its moments."""
-
-    __slots__ = ("master", "moments", "name", "seen", "var")
-
-    def __init__(self, name: str, var: Var, moments: int) -> None:
-        self.name, self.var = name, var
-        data = var._data
-        self.master = kernels.cast(data, _F32) if is_half(data.dtype) else data
-        self.moments = [np.zeros_like(self.master) for _ in range(moments)]
-        self.seen = -1  # the version of the variable that the master knows
-
-    def refresh(self) -> None:
-        """Takes over what was set since the last step, wherever it is not just the master, rounded."""
-        data, version = self.var._data, self.var._version
-        if version is not None and version.count != self.seen:
-            changed = kernels.cast(self.master, data.dtype) != data
-            np.copyto(self.master, kernels.cast(data, _F32), where=changed)
-
-    def publish(self) -> None:
-        """Rounds the master into the variable."""
-        self.var._data[...] = kernels.cast(self.master, self.var._data.dtype)
-        self.var._touch()
-        assert self.var._version is not None
-        self.seen = self.var._version.count
-
-
-class _Cohort:
-    """Slots of one dtype whose variables have made `t` steps each, as the lists that a kernel takes."""
-
-    __slots__ = ("dtype", "halves", "ids", "moments", "ps", "slots", "t", "vars")
-
-    def __init__(self, slots: list[_Slot], t: int) -> None:
-        self.slots, self.t = slots, t
-        self.vars = [s.var for s in slots]
-        self.ids = [v.id for v in self.vars]
-        self.ps = [s.master for s in slots]
-        self.moments = [list(column) for column in zip(*(s.moments for s in slots))]
-        self.dtype = self.ps[0].dtype
-        self.halves = is_half(self.vars[0]._data.dtype)
-
-    def gradients(self, get: Callable[[int], Tensor | None]) -> list[Array] | None:
-        """The gradients as arrays in the masters' dtype; nothing if no variable has one, None if only some have."""
-        out = []
-        for key in self.ids:
-            g = get(key)
-            if g is not None:
-                out.append(g._data if g._data.dtype is self.dtype else kernels.cast(g._data, self.dtype))
-        return out if not out or len(out) == len(self.ids) else None
-
-    def split(self, get: Callable[[int], Tensor | None]) -> list[_Cohort]:
-        """Those with a gradient, and those without."""
-        parts: dict[bool, list[_Slot]] = {}
-        for slot in self.slots:
-            parts.setdefault(get(slot.var.id) is None, []).append(slot)
-        return [_Cohort(slots, self.t) for slots in parts.values()]
-
-
-def _cohorts(pairs: Iterable[tuple[_Slot, int]]) -> list[_Cohort]:
-    """Slots with their numbers of steps, sorted into cohorts."""
-    groups: dict[tuple[Any, int], list[_Slot]] = {}
-    for slot, t in pairs:
-        groups.setdefault((slot.var._data.dtype, t), []).append(slot)
-    return [_Cohort(slots, t) for (_, t), slots in groups.items()]
+# -- what they share
 
 
 class _Stepper(Optimizer):
@@ -143,7 +92,7 @@ class _Stepper(Optimizer):
 
     def __init__(self, vars: Vars, params: Any) -> None:
         self._params = params
-        self._cohorts: list[_Cohort] = []
+        self._cohorts: list[Cohort] = []
         self._order: list[Var] = []
         for name, var in vars.items() if isinstance(vars, Mapping) else ((None, var) for var in vars):
             self.push(var, name)
@@ -154,7 +103,7 @@ class _Stepper(Optimizer):
         """The names of what is remembered of each variable."""
         raise NotImplementedError
 
-    def _update(self, cohort: _Cohort, gs: list[Array]) -> None:
+    def _update(self, cohort: Cohort, gs: list[Array]) -> None:
         """Step number cohort.t of these variables, in place."""
         raise NotImplementedError
 
@@ -179,9 +128,9 @@ class _Stepper(Optimizer):
             if gs:
                 self._advance(cohort, gs)
         if uneven:
-            self._cohorts = _cohorts((s, c.t) for c in self._cohorts for s in c.slots)
+            self._cohorts = cohorts((s, c.t) for c in self._cohorts for s in c.slots)
 
-    def _advance(self, cohort: _Cohort, gs: list[Array]) -> None:
+    def _advance(self, cohort: Cohort, gs: list[Array]) -> None:
         cohort.t += 1
         if not cohort.halves:
             self._update(cohort, gs)
@@ -205,9 +154,9 @@ class _Stepper(Optimizer):
             raise TypeError(f"expected Var, found {type(var).__name__}")
         if var.dtype.is_int or any(var is known for known in self._order):
             return
-        slot = _Slot(str(len(self._order)) if name is None else name, var, len(self._moments(self._params)))
+        slot = Slot(str(len(self._order)) if name is None else name, var, len(self._moments(self._params)))
         self._order.append(var)
-        self._cohorts = _cohorts([*((s, c.t) for c in self._cohorts for s in c.slots), (slot, 0)])
+        self._cohorts = cohorts([*((s, c.t) for c in self._cohorts for s in c.slots), (slot, 0)])
 
     def into_inner(self) -> list[Var]:
         """The variables, in the order in which they came."""
@@ -247,7 +196,7 @@ class _Stepper(Optimizer):
         Raises: CannotFindTensor, UnexpectedShape, UnexpectedDType, Error for names that belong to nothing here.
         """
         params = self._params_from(state)
-        slots = [_Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
+        slots = [Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
         wanted: dict[str, Array] = {f"params.{f}": np.zeros(()) for f in dataclasses.asdict(params)}
         wanted |= {f"vars.{s.name}.step": np.zeros((), np.int64) for s in slots}
         for s in slots:
@@ -257,14 +206,14 @@ class _Stepper(Optimizer):
             for key, array in self._remembered(s, params).items():
                 array[...] = state[f"vars.{s.name}.{key}"]._data
         self._params = params
-        self._cohorts = _cohorts((s, int(state[f"vars.{s.name}.step"].item())) for s in slots)
+        self._cohorts = cohorts((s, int(state[f"vars.{s.name}.step"].item())) for s in slots)
 
-    def _slots(self) -> list[tuple[_Slot, int]]:
+    def _slots(self) -> list[tuple[Slot, int]]:
         """Slots and their numbers of steps, in the variables' order."""
         found = {id(s.var): (s, c.t) for c in self._cohorts for s in c.slots}
         return [found[id(var)] for var in self._order]
 
-    def _remembered(self, slot: _Slot, params: Any) -> dict[str, Array]:
+    def _remembered(self, slot: Slot, params: Any) -> dict[str, Array]:
         named = dict(zip(self._moments(params), slot.moments))
         return {**named, "master": slot.master} if is_half(slot.var._data.dtype) else named
 
@@ -300,7 +249,13 @@ def _check_state(state: Mapping[str, Tensor], wanted: Mapping[str, Array]) -> No
 
 @dataclass(frozen=True)
 class ParamsSGD:
-    """The parameters of `SGD`."""
+    """The parameters of `SGD`.
+
+    Raises: Error for Nesterov without a momentum, or with dampening.
+
+    >>> ParamsSGD(0.1, momentum=0.9)
+    ParamsSGD(lr=0.1, momentum=0.9, dampening=0.0, nesterov=False, weight_decay=0.0)
+    """
 
     lr: float
     momentum: float = 0.0
@@ -349,14 +304,14 @@ class SGD(_Stepper):
         if not isinstance(params, ParamsSGD):
             raise TypeError(f"expected ParamsSGD, found {type(params).__name__}")
         if self._moments(params) != self._moments(self._params):
-            slots = [_Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
-            self._cohorts = _cohorts((s, 0) for s in slots)
+            slots = [Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
+            self._cohorts = cohorts((s, 0) for s in slots)
         self._params = params
 
     def _moments(self, params: Any) -> tuple[str, ...]:
         return ("momentum",) if params.momentum else ()
 
-    def _update(self, cohort: _Cohort, gs: list[Array]) -> None:
+    def _update(self, cohort: Cohort, gs: list[Array]) -> None:
         p = self._params
         moments = cohort.moments[0] if cohort.moments else []
         kernels.sgd_step(cohort.ps, gs, moments, p.lr, p.momentum, p.dampening, p.nesterov, p.weight_decay, cohort.t == 1)
@@ -367,7 +322,13 @@ class SGD(_Stepper):
 
 @dataclass(frozen=True)
 class ParamsAdam:
-    """The parameters of `Adam`."""
+    """The parameters of `Adam`.
+
+    Raises: Error for a beta outside [0, 1).
+
+    >>> ParamsAdam(lr=0.1)
+    ParamsAdam(lr=0.1, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.0)
+    """
 
     lr: float = 0.001
     beta1: float = 0.9
@@ -398,7 +359,7 @@ class _AnyAdam(_Stepper):
     def _moments(self, params: Any) -> tuple[str, ...]:
         return ("m", "v")
 
-    def _update(self, cohort: _Cohort, gs: list[Array]) -> None:
+    def _update(self, cohort: Cohort, gs: list[Array]) -> None:
         p = self._params
         m, v = cohort.moments
         kernels.adam_step(cohort.ps, gs, m, v, p.lr, p.beta1, p.beta2, p.eps, p.weight_decay, self.decoupled, cohort.t)

@@ -27,7 +27,19 @@ from .var_map import VarMap
 
 
 class Backend(Protocol):
-    """A source of tensors by full name; `VarBuilder.from_backend` takes any object with these three."""
+    """A source of tensors by full name; `VarBuilder.from_backend` takes any object with these three.
+
+    >>> from cafe import Tensor
+    >>> class Ones:
+    ...     def get(self, shape, name, init, dtype):
+    ...         return Tensor.ones(shape, dtype)
+    ...     def get_unchecked(self, name, dtype):
+    ...         raise CannotFindTensor(name)
+    ...     def contains_tensor(self, name):
+    ...         return True
+    >>> VarBuilder.from_backend(Ones()).pp("a").get(2, "w").tolist()
+    [1.0, 1.0]
+    """
 
     def get(self, shape: Shape, name: str, init: Init, dtype: DType) -> Tensor:
         """The tensor of this name, shape and dtype."""

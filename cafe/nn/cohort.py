@@ -1,0 +1,81 @@
+"""Variables that an optimizer steps together: one kernel call for all that share a dtype and a number of steps (floor 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from cafe import kernels
+from cafe.dtype import Array, DType
+from cafe.tape import is_half
+from cafe.tensor.core import Tensor, Var
+
+_F32 = DType.F32.numpy
+
+
+class Slot:
+    """A variable, what takes its steps (its own array, or the F32 master of a half), and its moments."""
+
+    __slots__ = ("master", "moments", "name", "seen", "var")
+
+    def __init__(self, name: str, var: Var, moments: int) -> None:
+        self.name, self.var = name, var
+        data = var._data
+        self.master = kernels.cast(data, _F32) if is_half(data.dtype) else data
+        self.moments = [np.zeros_like(self.master) for _ in range(moments)]
+        self.seen = -1  # the version of the variable that the master knows
+
+    def refresh(self) -> None:
+        """Takes over what was set since the last step, wherever it is not just the master, rounded."""
+        data, version = self.var._data, self.var._version
+        if version is not None and version.count != self.seen:
+            changed = kernels.cast(self.master, data.dtype) != data
+            np.copyto(self.master, kernels.cast(data, _F32), where=changed)
+
+    def publish(self) -> None:
+        """Rounds the master into the variable."""
+        self.var._data[...] = kernels.cast(self.master, self.var._data.dtype)
+        self.var._touch()
+        assert self.var._version is not None
+        self.seen = self.var._version.count
+
+
+class Cohort:
+    """Slots of one dtype whose variables have made `t` steps each, as the lists that a kernel takes."""
+
+    __slots__ = ("dtype", "halves", "ids", "moments", "ps", "slots", "t", "vars")
+
+    def __init__(self, slots: list[Slot], t: int) -> None:
+        self.slots, self.t = slots, t
+        self.vars = [s.var for s in slots]
+        self.ids = [v.id for v in self.vars]
+        self.ps = [s.master for s in slots]
+        self.moments = [list(column) for column in zip(*(s.moments for s in slots))]
+        self.dtype = self.ps[0].dtype
+        self.halves = is_half(self.vars[0]._data.dtype)
+
+    def gradients(self, get: Callable[[int], Tensor | None]) -> list[Array] | None:
+        """The gradients as arrays in the masters' dtype; nothing if no variable has one, None if only some have."""
+        out = []
+        for key in self.ids:
+            g = get(key)
+            if g is not None:
+                out.append(g._data if g._data.dtype is self.dtype else kernels.cast(g._data, self.dtype))
+        return out if not out or len(out) == len(self.ids) else None
+
+    def split(self, get: Callable[[int], Tensor | None]) -> list[Cohort]:
+        """Those with a gradient, and those without."""
+        parts: dict[bool, list[Slot]] = {}
+        for slot in self.slots:
+            parts.setdefault(get(slot.var.id) is None, []).append(slot)
+        return [Cohort(slots, self.t) for slots in parts.values()]
+
+
+def cohorts(pairs: Iterable[tuple[Slot, int]]) -> list[Cohort]:
+    """Slots with their numbers of steps, sorted into cohorts."""
+    groups: dict[tuple[Any, int], list[Slot]] = {}
+    for slot, t in pairs:
+        groups.setdefault((slot.var._data.dtype, t), []).append(slot)
+    return [Cohort(slots, t) for (_, t), slots in groups.items()]
