@@ -101,4 +101,29 @@ int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias,
 int cafe_linear_f64(double *y, const double *x, const double *w, const double *bias, int64_t m, int64_t k, int64_t n, int64_t x_row,
                     int64_t x_col, int64_t w_row, int64_t w_col);
 
+/* ---- convolution: bodies/conv.inc, conv.c ---- */
+
+/* Convolutions over two axes. `geometry` holds sixteen sizes: N C O G (images, channels in and out, groups), H W of the input, kh kw of
+ * the kernel, OH OW of the output, then stride, padding in front and dilation, each down and across. With x (N, C, H, W), w (O, C/G, kh, kw)
+ * and y (N, O, OH, OW), and x being 0 outside,
+ *
+ *   y[n, o, i, j] = bias[o] + sum over c, r, s of w[o, c, r, s] x[n, group(o) C/G + c, i stride + r dilation - padding, ...]
+ *
+ * bias may be NULL. OH and OW may be smaller than the input has room for. Each can fail: CAFE_NO_MEMORY. */
+int cafe_conv_f32(float *y, const float *x, const float *w, const float *bias, const int64_t *geometry);
+int cafe_conv_f64(double *y, const double *x, const double *w, const double *bias, const int64_t *geometry);
+
+/* Its gradients, overwritten: dx from dy and w, dw from dy and x. `work` holds cafe_conv_weight_grad_work(geometry) elements. */
+int cafe_conv_input_grad_f32(float *dx, const float *dy, const float *w, const int64_t *geometry);
+int cafe_conv_input_grad_f64(double *dx, const double *dy, const double *w, const int64_t *geometry);
+int64_t cafe_conv_weight_grad_work(const int64_t *geometry);
+int cafe_conv_weight_grad_f32(float *dw, const float *dy, const float *x, float *work, const int64_t *geometry);
+int cafe_conv_weight_grad_f64(double *dw, const double *dy, const double *x, double *work, const int64_t *geometry);
+
+/* The patches that a kernel sees, cols (N, C, kh, kw, OH, OW), from x; and x from cols, overlapping patches added. O and G are not read. */
+int cafe_im2col_f32(float *cols, const float *x, const int64_t *geometry);
+int cafe_im2col_f64(double *cols, const double *x, const int64_t *geometry);
+int cafe_col2im_f32(float *x, const float *cols, const int64_t *geometry);
+int cafe_col2im_f64(double *x, const double *cols, const int64_t *geometry);
+
 #endif

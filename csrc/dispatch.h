@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "conv.h"
 #include "matmul.h"
 #include "optim.h"
 

@@ -1,0 +1,228 @@
+/* Entry points of bodies/conv.inc: images, groups and blocks of places over threads. An item's result does not depend on the others. */
+#ifndef REAL
+#include "conv.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cafe.h"
+#include "dispatch.h"
+#include "entry.h"
+#include "threads.h"
+
+enum { SLACK = 64, PANEL = 192 * 32, ROWS = 42 /* a multiple of every tile's height */ };
+
+/* Elements of scratch for a window of so many channels, with room for whole vectors at its end. */
+static int64_t conv_window_size(const struct cafe_conv *p, struct cafe_conv_cut cut, int64_t channels) {
+    struct cafe_conv_window v = cafe_conv_window(p, cut.rows, cut.cols);
+    return channels * v.plane + 4 * SLACK;
+}
+
+/* Channels that `rows` successive rows (c, r, s) can touch. */
+static int64_t conv_channels_of(const struct cafe_conv *p, int64_t rows) {
+    return cafe_min(p->c / p->groups, (rows + p->kh * p->kw - 2) / (p->kh * p->kw) + 1);
+}
+
+static struct cafe_conv conv_read(const int64_t *geometry) {
+    struct cafe_conv p;
+    memcpy(&p, geometry, sizeof p);
+    return p;
+}
+
+/* The weight gradient's items: images in grains, each grain's rows (c, r, s) in blocks. The grains are fixed by sizes alone, and
+ * their sums are added in order. */
+struct conv_grains {
+    int64_t images, grains, depth, blocks, result; /* images a grain, rows a block, elements of a grain's result */
+};
+
+static struct conv_grains conv_grains(const struct cafe_conv *p) {
+    struct conv_grains g;
+    int64_t depth = p->c / p->groups * p->kh * p->kw;
+    g.blocks = p->c == p->groups || depth == 0 ? 1 : cafe_ceil_div(depth, CAFE_CONV_DEPTH);
+    g.depth = cafe_ceil_div(depth, g.blocks);
+    g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.blocks)) : 1;
+    g.grains = cafe_ceil_div(p->n, g.images);
+    g.result = p->o * depth;
+    return g;
+}
+
+int64_t cafe_conv_weight_grad_work(const int64_t *geometry) {
+    struct cafe_conv p = conv_read(geometry);
+    struct conv_grains g = conv_grains(&p);
+    return g.grains * g.result;
+}
+
+#define REAL f32
+#include "conv.c"
+#undef REAL
+#define REAL f64
+#include "conv.c"
+#undef REAL
+#else
+
+struct ENTRY(conv_call) {
+    T *y;
+    const T *x, *w, *bias;
+    struct cafe_conv p;
+    struct cafe_conv_cut cut;
+    struct conv_grains g;
+    int64_t m, parts; /* output channels of an item, items that share a block */
+    int64_t scratch;  /* elements that an item needs */
+    atomic_int status;
+};
+
+static T *ENTRY(conv_scratch)(struct ENTRY(conv_call) *call) {
+    T *scratch = cafe_scratch((size_t)call->scratch * sizeof(T));
+    if (!scratch) atomic_store(&call->status, CAFE_NO_MEMORY);
+    return scratch;
+}
+
+/* ---- forward ---- */
+
+/* Items: images, groups, blocks of places, parts of the output channels. */
+static void ENTRY(conv_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, places = p->oh * p->ow, blocks = call->cut.down * call->cut.across;
+    T *scratch = ENTRY(conv_scratch)(call);
+    for (int64_t i = begin; scratch && i < end; i++) {
+        int64_t part = i % call->parts, block = i / call->parts % blocks, plane = i / call->parts / blocks; /* plane: image and group */
+        int64_t first = part * call->m, o = plane % p->groups * m + first, rows = cafe_min(call->m, m - first);
+        struct cafe_conv_block b = cafe_conv_block(p, call->cut, block);
+        (c == 1 ? TABLE->conv_direct : TABLE->conv)(call->y + (plane * m + first) * places, call->x + plane * c * p->h * p->w,
+                                                    call->w + o * c * p->kh * p->kw, call->bias ? call->bias + o : NULL, rows, p, &b, scratch);
+    }
+}
+
+int ENTRY(conv)(T *y, const T *x, const T *w, const T *bias, const int64_t *geometry) {
+    struct ENTRY(conv_call) call = {.y = y, .x = x, .w = w, .bias = bias, .p = conv_read(geometry)};
+    const struct cafe_conv *p = &call.p;
+    if (p->n * p->o * p->oh * p->ow == 0) return CAFE_OK;
+    const int64_t c = p->c / p->groups, m = p->o / p->groups, taps = p->kh * p->kw;
+    call.cut = cafe_conv_cut(p, c == 1 ? CAFE_CONV_DIRECT : CAFE_CONV_PLACES);
+    const int64_t items = p->n * p->groups * call.cut.down * call.cut.across;
+    call.m = items < CAFE_CONV_ITEMS ? cafe_ceil_div(cafe_ceil_div(m * items, CAFE_CONV_ITEMS), ROWS) * ROWS : m;
+    call.parts = cafe_ceil_div(m, call.m);
+    call.scratch = c == 1 ? conv_window_size(p, call.cut, 1) + 2 * (taps + 2 * SLACK)
+                          : conv_window_size(p, call.cut, conv_channels_of(p, 192)) + PANEL + 2 * SLACK;
+    call.scratch = call.scratch < CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) ? CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) : call.scratch;
+    cafe_for(items * call.parts, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), &call);
+    return atomic_load(&call.status);
+}
+
+/* ---- the gradient of the input ---- */
+
+/* Items: images, groups, and within a group runs of `m` channels in. */
+static void ENTRY(conv_input_grad_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, taps = p->kh * p->kw, places = p->oh * p->ow;
+    T *scratch = ENTRY(conv_scratch)(call);
+    for (int64_t i = begin; scratch && i < end; i++) {
+        int64_t first = i % call->parts * call->m, plane = i / call->parts, n = cafe_min(call->m, c - first);
+        T *dx = call->y + (plane * c + first) * p->h * p->w;
+        const T *dy = call->x + plane * m * places, *w = call->w + (plane % p->groups * m * c + first) * taps;
+        if (c == 1) TABLE->conv_direct_input_grad(dx, dy, w, p, scratch);
+        else TABLE->conv_input_grad(dx, dy, w, n, p, scratch);
+    }
+}
+
+int ENTRY(conv_input_grad)(T *dx, const T *dy, const T *w, const int64_t *geometry) {
+    struct ENTRY(conv_call) call = {.y = dx, .x = dy, .w = w, .p = conv_read(geometry)};
+    const struct cafe_conv *p = &call.p;
+    if (p->n * p->c * p->h * p->w == 0) return CAFE_OK;
+    const int64_t c = p->c / p->groups, taps = p->kh * p->kw;
+    call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
+    call.m = cafe_conv_channels(p);
+    call.parts = cafe_ceil_div(c, call.m);
+    const struct cafe_conv_cut all = {p->oh, p->ow, 1, 1};
+    call.scratch = conv_window_size(p, all, call.m);
+    if (c > 1) call.scratch += CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) + call.m * taps * call.cut.rows * call.cut.cols + 2 * SLACK;
+    cafe_for(p->n * p->groups * call.parts, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_input_grad_task), &call);
+    return atomic_load(&call.status);
+}
+
+/* ---- the gradient of the kernel ---- */
+
+/* Items: grains of images, groups, blocks of rows. */
+static void ENTRY(conv_weight_grad_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const struct conv_grains *g = &call->g;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, depth = c * p->kh * p->kw, places = p->oh * p->ow;
+    T *one = ENTRY(conv_scratch)(call), *scratch = one ? one + m * g->depth + SLACK : NULL;
+    for (int64_t i = begin; scratch && i < end; i++) {
+        int64_t k0 = i % g->blocks * g->depth, group = i / g->blocks % p->groups, grain = i / g->blocks / p->groups;
+        int64_t kc = cafe_min(g->depth, depth - k0), image = grain * g->images, last = cafe_min(p->n, image + g->images);
+        T *sum = call->y + grain * g->result + (group * depth + k0) * m;
+        for (int64_t first = image; image < last; image++) {
+            const T *dy = call->x + (image * p->o + group * m) * places, *x = call->w + (image * p->c + group * c) * p->h * p->w;
+            T *to = image == first ? sum : one;
+            if (c == 1) TABLE->conv_direct_weight_grad(to, dy, x, p, scratch);
+            else TABLE->conv_weight_grad(to, dy, x, k0, kc, p, scratch);
+            if (to == one) TABLE->conv_add(sum, one, kc * m);
+        }
+    }
+}
+
+/* dw (O, C/G, taps) from the grains' sums, which hold a group's channels out side by side, but not in the direct way. */
+static void ENTRY(conv_gather)(T *dw, const struct ENTRY(conv_call) *call) {
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, depth = c * p->kh * p->kw, turned = c != 1;
+    for (int64_t grain = 1; grain < call->g.grains; grain++) TABLE->conv_add(call->y, call->y + grain * call->g.result, call->g.result);
+    for (int64_t o = 0; o < p->o; o++) {
+        const T *from = call->y + o / m * m * depth + (turned ? o % m : o % m * depth);
+        for (int64_t k = 0; k < depth; k++) dw[o * depth + k] = from[turned ? k * m : k];
+    }
+}
+
+int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64_t *geometry) {
+    struct ENTRY(conv_call) call = {.y = work, .x = dy, .w = x, .p = conv_read(geometry)};
+    const struct cafe_conv *p = &call.p;
+    if (p->o * p->c * p->kh * p->kw == 0) return CAFE_OK;
+    if (p->n * p->oh * p->ow == 0) {
+        memset(dw, 0, (size_t)(p->o * (p->c / p->groups) * p->kh * p->kw) * sizeof(T));
+        return CAFE_OK;
+    }
+    call.g = conv_grains(p);
+    call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
+    call.scratch = p->o / p->groups * call.g.depth + call.g.depth * (192 + 2) + PANEL + 8 * SLACK;
+    call.scratch += conv_window_size(p, call.cut, conv_channels_of(p, call.g.depth));
+    cafe_for(call.g.grains * p->groups * call.g.blocks, 1, p->n * p->oh * p->ow * call.g.result, CAFE_SERIAL_FMA, ENTRY(conv_weight_grad_task), &call);
+    if (atomic_load(&call.status) == CAFE_OK) ENTRY(conv_gather)(dw, &call);
+    return atomic_load(&call.status);
+}
+
+/* ---- patches ---- */
+
+static void ENTRY(im2col_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const int64_t size = p->kh * p->kw * p->oh * p->ow;
+    T *scratch = ENTRY(conv_scratch)(call);
+    for (int64_t i = begin; scratch && i < end; i++) TABLE->im2col(call->y + i * size, call->x + i * p->h * p->w, p, scratch);
+}
+
+static void ENTRY(col2im_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const int64_t size = p->kh * p->kw * p->oh * p->ow;
+    T *scratch = ENTRY(conv_scratch)(call);
+    for (int64_t i = begin; scratch && i < end; i++) TABLE->col2im(call->y + i * p->h * p->w, call->x + i * size, p, scratch);
+}
+
+static int ENTRY(patches)(T *y, const T *x, const int64_t *geometry, cafe_task *task) {
+    struct ENTRY(conv_call) call = {.y = y, .x = x, .p = conv_read(geometry)};
+    const struct cafe_conv *p = &call.p;
+    const struct cafe_conv_cut all = {p->oh, p->ow, 1, 1};
+    call.scratch = conv_window_size(p, all, 1);
+    cafe_for(p->n * p->c, 1, p->n * p->c * p->kh * p->kw * p->oh * p->ow, CAFE_SERIAL_CHEAP, task, &call);
+    return atomic_load(&call.status);
+}
+
+int ENTRY(im2col)(T *cols, const T *x, const int64_t *geometry) { return ENTRY(patches)(cols, x, geometry, ENTRY(im2col_task)); }
+
+int ENTRY(col2im)(T *x, const T *cols, const int64_t *geometry) { return ENTRY(patches)(x, cols, geometry, ENTRY(col2im_task)); }
+
+#endif

@@ -1,0 +1,78 @@
+/* What conv.c and bodies/conv.inc share: a convolution's sizes, and the blocks it is cut into. */
+#ifndef CAFE_CONV_H
+#define CAFE_CONV_H
+
+#include <stdint.h>
+
+/* The sixteen numbers of cafe.h's contract, in its order. */
+struct cafe_conv {
+    int64_t n, c, o, groups;      /* images, channels in, channels out, groups of both */
+    int64_t h, w, kh, kw, oh, ow; /* input, kernel, output */
+    int64_t sh, sw, ph, pw, dh, dw; /* stride, padding in front, dilation */
+};
+
+enum {
+    CAFE_CONV_PLACES = 384,  /* places of a block: with a hundred channels or two its input and output stay in a 512 KiB L2 */
+    CAFE_CONV_DIRECT = 4096, /* of the direct way, which has one channel to keep near */
+    CAFE_CONV_DEPTH = 256,   /* rows (c, r, s) of the weight gradient that one item computes */
+    CAFE_CONV_ITEMS = 16     /* as many items make even work for the threads there are */
+};
+
+/* A block of output places: whole rows, or a part of one row. Either way they lie side by side in the output. */
+struct cafe_conv_block {
+    int64_t row, rows, col, cols;
+};
+
+/* How the output is cut into blocks of at most so many rows and columns. */
+struct cafe_conv_cut {
+    int64_t rows, cols, down, across; /* a block's size; how many blocks */
+};
+
+/* Even blocks of about `places` places, by the output's size alone. */
+static inline struct cafe_conv_cut cafe_conv_cut(const struct cafe_conv *p, int64_t places) {
+    struct cafe_conv_cut cut = {1, p->ow, p->oh, 1};
+    if (p->ow > places) {
+        cut.across = (p->ow + places - 1) / places;
+        cut.cols = (p->ow + cut.across - 1) / cut.across;
+        cut.across = (p->ow + cut.cols - 1) / cut.cols;
+    } else if (p->oh * p->ow > 0) {
+        cut.down = (p->oh * p->ow + places - 1) / places;
+        cut.rows = (p->oh + cut.down - 1) / cut.down;
+        cut.down = (p->oh + cut.rows - 1) / cut.rows;
+    }
+    return cut;
+}
+
+static inline struct cafe_conv_block cafe_conv_block(const struct cafe_conv *p, struct cafe_conv_cut cut, int64_t index) {
+    int64_t row = index / cut.across * cut.rows, col = index % cut.across * cut.cols;
+    int64_t rows = p->oh - row < cut.rows ? p->oh - row : cut.rows, cols = p->ow - col < cut.cols ? p->ow - col : cut.cols;
+    return (struct cafe_conv_block){row, rows, col, cols};
+}
+
+/* The input that a block reads, zeros where there is none, laid out so that neighbours in the output are neighbours here whatever
+ * the stride: of each channel `rows` rows, a row dealt out into `sw` runs of `width`, by column modulo stride. */
+struct cafe_conv_window {
+    int64_t rows, width, row, plane;
+};
+
+static inline struct cafe_conv_window cafe_conv_window(const struct cafe_conv *p, int64_t rows, int64_t cols) {
+    struct cafe_conv_window v;
+    v.rows = (rows - 1) * p->sh + (p->kh - 1) * p->dh + 1;
+    v.width = ((cols - 1) * p->sw + (p->kw - 1) * p->dw) / p->sw + 1;
+    v.row = p->sw * v.width;
+    v.plane = v.rows * v.row;
+    return v;
+}
+
+/* Where tap (r, s) of a channel lies in its window, for the block's first place. */
+static inline int64_t cafe_conv_tap(const struct cafe_conv *p, const struct cafe_conv_window *v, int64_t r, int64_t s) {
+    return r * p->dh * v->row + s * p->dw % p->sw * v->width + s * p->dw / p->sw;
+}
+
+/* Channels of the input gradient that one item computes: enough rows for a product to be worth its packing. */
+static inline int64_t cafe_conv_channels(const struct cafe_conv *p) {
+    int64_t taps = p->kh * p->kw, channels = (63 + taps) / taps, all = p->c / p->groups;
+    return channels < all ? channels : all;
+}
+
+#endif
