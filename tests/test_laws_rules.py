@@ -75,10 +75,19 @@ class Rule:
         while before != len(self.arrays):
             before = len(self.arrays)
             for node in self.nodes():
-                if isinstance(node, ast.Assign) and self.is_array(node.value):
-                    self.arrays |= {n.id for t in node.targets for n in ast.walk(t) if stored(n)}  # type: ignore[attr-defined]
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        self.assign(target, node.value)
                 if isinstance(node, ast.comprehension | ast.For) and self.is_array(node.iter):
                     self.arrays |= {n.id for n in ast.walk(node.target) if stored(n)}  # type: ignore[attr-defined]
+
+    def assign(self, target: ast.expr, value: ast.expr) -> None:
+        """Marks the names in the target that stand for arrays; `a, b = …, …` one by one."""
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            for t, v in zip(target.elts, value.elts):
+                self.assign(t, v)
+        elif self.is_array(value):
+            self.arrays |= {n.id for n in ast.walk(target) if stored(n)}  # type: ignore[attr-defined]
 
     def is_array(self, node: ast.AST) -> bool:
         match node:
@@ -165,6 +174,7 @@ class Mine(Op):
         ("self.x = x; return x", "a value put on self: `self.x`"),
         ("x += 1.0; return x", "an operator on an array: `x += 1.0`"),
         ("return xp.exp(x).T", "a method or attribute of an array: `xp.exp(x).T`"),
+        ("n, y = x.shape[0] * 2, xp.exp(x); return xp.affine(y * n, 1.0, 0.0)", "an operator on an array: `y * n`"),
         ("return [y * 2.0 for y in ys]", "an operator on an array: `y * 2.0`"),
     ],
 )
