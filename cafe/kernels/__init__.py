@@ -5,7 +5,7 @@
     kernels.twins.softmax(x, 1)    # its twin
 """
 
-from .attention import attention, attention_backward, causal_mask
+from .attention import attention, attention_backward
 from .base import twins
 from .binary import (
     accumulate,
@@ -95,7 +95,7 @@ from .unary import (
 __all__ = [
     "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "attention", "attention_backward", "avg_pool",
     "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to",
-    "cast", "cat", "causal_mask", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv",
+    "cast", "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv",
     "conv_bias_grad", "conv_input_grad", "conv_weight_grad", "copy", "cos", "cross_entropy", "cross_entropy_backward",
     "cross_entropy_with_grad", "cumsum", "div", "elu", "eq", "erf", "exp", "floor", "full_like", "gather", "ge", "gelu",
     "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm", "group_norm_backward", "gru", "gru_backward", "gt", "im2col",

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from cafe.dtype import Array
 
-from .base import XP, composition, primitive, twins
+from .base import XP, composition, twins
 
 
 def attention(q: Array, k: Array, v: Array, mask: Array | None, scale: float, causal: bool) -> tuple[Array, Array]:
@@ -78,7 +76,7 @@ def _scores(xp: XP, q: Array, k: Array, mask: Array | None, scale: float, causal
     split = (b, groups, h // groups if groups else 0, s, d)
     scores = xp.affine(xp.matmul(xp.reshape(q, split), _swap(xp, _spread_heads(xp, k))), scale, 0.0)
     if causal:
-        scores = xp.add(scores, xp.causal_mask(s, t, q.dtype))
+        scores = xp.add(scores, _causal_mask(xp, s, t, q))
     if mask is None:
         return scores
     whole = xp.broadcast_to(mask, (b, h, s, t))
@@ -96,12 +94,10 @@ def _swap(xp: XP, x: Array) -> Array:
     return xp.permute(x, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def causal_mask(s: int, t: int, dtype: np.dtype[np.floating]) -> Array:
+def _causal_mask(xp: XP, s: int, t: int, like: Array) -> Array:
     """(S, T): 0 where query i may see key j, j ≤ i + (T − S), −inf elsewhere."""
-    return causal_mask_ref(s, t, dtype)
-
-
-@primitive
-def causal_mask_ref(s: int, t: int, dtype: np.dtype[np.floating]) -> Array:
-    seen = np.arange(t)[None, :] <= np.arange(s)[:, None] + (t - s)
-    return np.where(seen, 0.0, -np.inf).astype(dtype)
+    j = xp.cumsum(xp.full_like(xp.zeros((1, t), like.dtype), 1.0), 1)
+    i = xp.cumsum(xp.full_like(xp.zeros((s, 1), like.dtype), 1.0), 0)
+    hidden = xp.gt(j, xp.affine(i, 1.0, float(t - s)))
+    nothing = xp.zeros((s, t), like.dtype)
+    return xp.where(hidden, xp.full_like(nothing, -math.inf), nothing)

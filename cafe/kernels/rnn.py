@@ -21,7 +21,8 @@ def lstm(xw: Array, h0: Array, c0: Array, w: Array) -> tuple[Array, Array]:
 
 @composition
 def lstm_ref(xp: XP, xw: Array, h0: Array, c0: Array, w: Array) -> tuple[Array, Array]:
-    size, h, c = h0.shape[1], h0, c0
+    size = h0.shape[1]
+    h, c = h0, c0
     wt = xp.permute(w, (1, 0))
     states: list[Array] = []
     gates: list[Array] = []
@@ -47,7 +48,8 @@ def lstm_backward(
 def lstm_backward_ref(
     xp: XP, grad: Array, xw: Array, h0: Array, c0: Array, w: Array, y: Array, gates: Array | None
 ) -> tuple[Array, Array, Array, Array]:
-    size, steps = h0.shape[1], xw.shape[1]
+    size = h0.shape[1]
+    steps = xw.shape[1]
     if gates is None:
         gates = lstm_ref(xp, xw, h0, c0, w)[1]
     gh, gc = xp.full_like(h0, 0.0), xp.full_like(c0, 0.0)
@@ -82,7 +84,8 @@ def gru(xw: Array, h0: Array, w: Array, b: Array) -> tuple[Array, Array]:
 
 @composition
 def gru_ref(xp: XP, xw: Array, h0: Array, w: Array, b: Array) -> tuple[Array, Array]:
-    size, h = h0.shape[1], h0
+    size = h0.shape[1]
+    h = h0
     wt = xp.permute(w, (1, 0))
     states: list[Array] = []
     gates: list[Array] = []
@@ -109,7 +112,8 @@ def gru_backward(
 def gru_backward_ref(
     xp: XP, grad: Array, xw: Array, h0: Array, w: Array, b: Array, y: Array, gates: Array | None
 ) -> tuple[Array, Array, Array, Array]:
-    size, steps = h0.shape[1], xw.shape[1]
+    size = h0.shape[1]
+    steps = xw.shape[1]
     if gates is None:
         gates = gru_ref(xp, xw, h0, w, b)[1]
     gh = xp.full_like(h0, 0.0)

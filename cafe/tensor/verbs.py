@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cafe.dtype import Array, DTypeLike, as_dtype
-from cafe.kernels import twins
 from cafe.kernels.attention import attention_backward_ref, attention_ref
 from cafe.kernels.conv import Geometry, conv_bias_grad_ref
 from cafe.kernels.loss import bce_with_logits_backward_ref, cross_entropy_backward_ref, cross_entropy_with_grad_ref, mse_backward_ref
@@ -83,11 +82,6 @@ def full_like(x: Tensor, value: float) -> Tensor:
 def zeros(shape: tuple[int, ...], dtype: DTypeLike) -> Tensor:
     """A constant of zeros."""
     return wrap(np.zeros(shape, as_dtype(dtype).numpy))
-
-
-def causal_mask(s: int, t: int, dtype: DTypeLike) -> Tensor:
-    """0 where query i may see key j, −inf elsewhere; a constant."""
-    return wrap(twins.causal_mask(s, t, as_dtype(dtype).numpy))
 
 
 def index_select(x: Tensor, ids: Tensor, dim: int) -> Tensor:
@@ -230,8 +224,6 @@ class Verbs:
     cross_entropy = staticmethod(cross_entropy)
     mse = staticmethod(partial(apply, loss_ops.Mse()))
     bce_with_logits = staticmethod(partial(apply, loss_ops.BceWithLogits()))
-
-    causal_mask = staticmethod(causal_mask)
 
     max_pool_ids = staticmethod(_with(pool_ops.MaxPoolIds))
     avg_pool = staticmethod(_with(pool_ops.AvgPool))
