@@ -15,6 +15,7 @@ from cafe.dtype import Array, DType, DTypeLike, as_dtype, check_same
 from cafe.errors import CannotSetVar, Error, ShapeMismatchBinaryOp, UnexpectedDType, UnsupportedDTypeForOp, bail
 from cafe.shape import Dim, Shape, check_rank, contiguous_stride, resolve_dim, shares_memory
 
+from ._activation import ActivationMethods
 from ._binary import BinaryMethods
 from ._conv import ConvMethods
 from ._create import CreateMethods
@@ -48,6 +49,7 @@ class _Elsewhere:
 
 class Tensor(
     UnaryMethods,
+    ActivationMethods,
     BinaryMethods,
     ReduceMethods,
     LayoutMethods,
