@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE / "csrc"))
 import build_cffi  # noqa: E402  (lies in csrc, which is no package)
 
 WANTED = ["-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
 DEFINES = [("_GNU_SOURCE", "1")]  # madvise and aligned_alloc under -std=c11
 OPENMP = [(["-fopenmp"], ["-fopenmp"]), (["-fopenmp=libomp"], ["-fopenmp=libomp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])]
 OPENMP_PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
@@ -130,12 +131,13 @@ class BuildKernels(build_ext):
         write_if_changed(temp / "config.h", found.config_h())
         module = temp / "_cafe.c"
         build_cffi.make_ffi().emit_c_code(str(module))
-        flags = found.flags + found.openmp_compile
+        sanitize = SANITIZE if os.environ.get("CAFE_SANITIZE") else []
+        flags = found.flags + found.openmp_compile + sanitize
         objects = self.compile_all([*build_cffi.sources(), module], flags, [str(temp), str(HERE / "csrc")])
         target = Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
-            objects, str(target), libraries=self.get_libraries(ext), library_dirs=ext.library_dirs, extra_postargs=found.openmp_link
+            objects, str(target), libraries=self.get_libraries(ext), library_dirs=ext.library_dirs, extra_postargs=found.openmp_link + sanitize
         )
 
     def compile_all(self, sources: list[Path], flags: list[str], include: list[str]) -> list[str]:
