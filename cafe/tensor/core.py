@@ -17,6 +17,7 @@ from cafe.shape import Dim, Shape, check_rank, contiguous_stride, resolve_dim, s
 
 from ._activation import ActivationMethods
 from ._binary import BinaryMethods
+from ._compare import CompareMethods
 from ._conv import ConvMethods
 from ._create import CreateMethods
 from ._indexing import IndexingMethods
@@ -51,6 +52,7 @@ class Tensor(
     UnaryMethods,
     ActivationMethods,
     BinaryMethods,
+    CompareMethods,
     ReduceMethods,
     LayoutMethods,
     PadMethods,

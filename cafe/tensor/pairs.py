@@ -1,0 +1,61 @@
+"""How two tensors, or a tensor and a number, meet: strictly or broadcast, with candle's errors (floor 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cafe.dtype import check_same
+from cafe.errors import ShapeMismatchBinaryOp
+from cafe.ops.base import Op
+from cafe.shape import broadcast
+
+from .base import Base, apply, wrap
+from .convert import number_for, to_array
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+
+def as_tensor(value: Any) -> Any:
+    """A Tensor from a Tensor or an ndarray, else None."""
+    if isinstance(value, Base):
+        return value
+    return wrap(to_array(value)) if isinstance(value, np.ndarray) else None
+
+
+def strict(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
+    """The op on two tensors of one shape and one dtype; the shape is looked at first, as in candle.
+
+    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+    """
+    a, b = lhs._data, rhs._data
+    if a.shape != b.shape:
+        raise ShapeMismatchBinaryOp(name, a.shape, b.shape).help(_how_to_broadcast(name))
+    check_same(name, a, b)
+    return apply(op, lhs, rhs)
+
+
+def broadcasting(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
+    """The op on two tensors of one dtype whose shapes broadcast.
+
+    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+    """
+    broadcast(name, lhs._data.shape, rhs._data.shape)
+    check_same(name, lhs._data, rhs._data)
+    return apply(op, lhs, rhs)
+
+
+def constant(like: Base, value: Any, op: str) -> Tensor:
+    """A number as a 0-d tensor of the other's dtype.
+
+    Raises: Error when an integer tensor meets a number that is no integer, IntegerOverflow.
+    """
+    return wrap(np.asarray(number_for(like._data, value, op), like._data.dtype))
+
+
+def _how_to_broadcast(name: str) -> str:
+    if name == "cmp":
+        return "`broadcast_eq` and its like broadcast, comparisons and their operators do not"
+    return f"`broadcast_{name}` broadcasts, `{name}` and its operator do not"
