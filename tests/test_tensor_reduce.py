@@ -288,3 +288,40 @@ def test_a_reductions_gradient_is_spread(reduce: str, wanted: float) -> None:
     for y in (getattr(x, reduce)(1), getattr(x, f"{reduce}_keepdim")(1).squeeze(1), getattr(x, reduce)((1,))):
         got: Any = (y * weights).sum_all().backward()[x].tolist()
         assert got == [[wanted * w] * 2 for w in (1.0, 10.0, 100.0)]
+
+
+# -- products
+
+
+def test_products() -> None:
+    t = Tensor([[2.0, 3.0, 4.0], [0.0, 5.0, -6.0]])
+
+    assert t.prod(1).tolist() == [24.0, 0.0] and t.prod(0).tolist() == [0.0, 15.0, -24.0] and t.prod_all().to_scalar() == 0.0
+    assert t.prod_keepdim(-1).tolist() == [[24.0], [0.0]] and t.t().prod(0).tolist() == [24.0, 0.0]
+    assert Tensor([2, 3, 7]).prod(0).tolist() == 42 and Tensor([16, 15], "u8").prod(0).to_scalar() == 240
+    assert Tensor.zeros((2, 0)).prod(1).tolist() == [1.0, 1.0] and Tensor.zeros((0,), "i64").prod(0).to_scalar() == 1
+    assert Tensor.full(0.5, (100,), "f16").prod(0).to_scalar() == 0.0 and Tensor.full(2.0, (120,)).prod(0).to_scalar() == 2.0**120
+
+
+def test_products_refuse() -> None:
+    with raises(TypeError, "prod() needs a dim; `prod_all()` reduces everything to a scalar"):
+        T.prod()
+    with raises(DimOutOfRange, "prod: dimension index 3 out of range for shape [2, 2, 3]"):
+        T.prod(3)
+    with raises(IntegerOverflow, "prod of U8 does not fit U8", "`to_dtype`"):
+        Tensor([16, 16], "u8").prod(0)
+    with raises(IntegerOverflow, "prod of I64 does not fit I64"):
+        Tensor([2**32, 2**31]).prod(0)
+
+
+@pytest.mark.parametrize("n", range(1, 10))
+def test_a_products_gradient_is_right_at_zeros(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for zeros in range(3):
+        x = Var(rng.integers(1, 4, n).astype(np.float64))
+        values = np.array(x.tolist())
+        values[rng.permutation(n)[:zeros]] = 0.0
+        x.set(Tensor(values))
+        wanted = [float(np.prod(np.delete(values, i))) for i in range(n)]
+        assert x.prod(0).backward()[x].tolist() == wanted
+        assert x.prod_all().backward(create_graph=True)[x].tolist() == wanted

@@ -55,6 +55,7 @@ from .norm import (
 )
 from .optim import adam_step, sgd_step
 from .pool import avg_pool, avg_pool_backward, max_pool, max_pool_backward, max_pool_ids
+from .prod import prod, prod_backward
 from .random import keep_mask, normal, permutation, uniform
 from .reduce import argmax, argmin, cumsum, max, min, sum
 from .resample import resize_linear, resize_linear_backward, resize_nearest, resize_nearest_backward
@@ -94,16 +95,15 @@ from .unary import (
 
 __all__ = [
     "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "attention", "attention_backward", "avg_pool",
-    "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to",
-    "cast", "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv",
-    "conv_bias_grad", "conv_input_grad", "conv_weight_grad", "copy", "cos", "cross_entropy", "cross_entropy_backward",
-    "cross_entropy_with_grad", "cumsum", "div", "elu", "eq", "erf", "exp", "floor", "full_like", "gather", "ge", "gelu",
-    "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm", "group_norm_backward", "gru", "gru_backward", "gt", "im2col",
-    "index_add", "index_select", "keep_mask", "layer_norm", "layer_norm_backward", "le", "linear", "log", "log_softmax",
-    "log_softmax_backward", "lstm", "lstm_backward", "lt", "matmul", "max", "max_pool", "max_pool_backward", "max_pool_ids",
-    "maximum", "min", "minimum", "mse", "mse_backward", "mul", "ne", "neg", "normal", "permutation", "permute", "pow", "powf",
-    "recip", "relu", "relu_backward", "reshape", "resize_linear", "resize_linear_backward", "resize_nearest",
-    "resize_nearest_backward", "rms_norm", "rms_norm_backward", "round", "scatter_add", "sgd_step", "sigmoid", "sigmoid_backward",
-    "sign", "silu", "silu_backward", "sin", "slice", "softmax", "softmax_backward", "softplus", "sqr", "sqrt", "sub", "sum",
-    "tanh", "tanh_backward", "twins", "uniform", "unslice", "where", "zeros",
+    "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to", "cast",
+    "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv", "conv_bias_grad", "conv_input_grad",
+    "conv_weight_grad", "copy", "cos", "cross_entropy", "cross_entropy_backward", "cross_entropy_with_grad", "cumsum", "div", "elu", "eq",
+    "erf", "exp", "floor", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm",
+    "group_norm_backward", "gru", "gru_backward", "gt", "im2col", "index_add", "index_select", "keep_mask", "layer_norm",
+    "layer_norm_backward", "le", "linear", "log", "log_softmax", "log_softmax_backward", "lstm", "lstm_backward", "lt", "matmul", "max",
+    "max_pool", "max_pool_backward", "max_pool_ids", "maximum", "min", "minimum", "mse", "mse_backward", "mul", "ne", "neg", "normal",
+    "permutation", "permute", "pow", "powf", "prod", "prod_backward", "recip", "relu", "relu_backward", "reshape", "resize_linear",
+    "resize_linear_backward", "resize_nearest", "resize_nearest_backward", "rms_norm", "rms_norm_backward", "round", "scatter_add",
+    "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice", "softmax", "softmax_backward", "softplus",
+    "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "uniform", "unslice", "where", "zeros",
 ]  # fmt: skip

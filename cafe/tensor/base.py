@@ -14,6 +14,7 @@ from cafe.tape import Node, Version
 if TYPE_CHECKING:
     from .core import Tensor
 
+NO_DIMS: Any = object()  # `t.sum()` must not silently mean "all"
 _next_id = itertools.count(1).__next__
 
 
@@ -94,3 +95,8 @@ def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:
     """As `apply`, with the arrays that the op hands on as its `const`: results without a derivative (a batch's moments, a sort's ids)."""
     y, node, const = tape.run(op, *_operands(tensors))
     return wrap(y, node), const
+
+
+def needs_dims(name: str) -> TypeError:
+    """The error of a reduction that was given no dim."""
+    return TypeError(f"{name}() needs a dim; `{name}_all()` reduces everything to a scalar")

@@ -20,6 +20,7 @@ from ._binary import BinaryMethods
 from ._compare import CompareMethods
 from ._conv import ConvMethods
 from ._create import CreateMethods
+from ._extreme import ExtremeMethods
 from ._indexing import IndexingMethods
 from ._layout import LayoutMethods
 from ._matmul import MatmulMethods
@@ -54,6 +55,7 @@ class Tensor(
     BinaryMethods,
     CompareMethods,
     ReduceMethods,
+    ExtremeMethods,
     LayoutMethods,
     PadMethods,
     IndexingMethods,

@@ -27,6 +27,7 @@ from cafe.kernels.norm import (
     rms_norm_ref,
 )
 from cafe.kernels.pool import max_pool_backward_ref, max_pool_ref
+from cafe.kernels.prod import prod_backward_ref
 from cafe.kernels.rnn import gru_backward_ref, gru_ref, lstm_backward_ref, lstm_ref
 from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
 from cafe.kernels.unary import (
@@ -45,6 +46,7 @@ from cafe.ops import loss as loss_ops
 from cafe.ops import matmul as matmul_ops
 from cafe.ops import norm as norm_ops
 from cafe.ops import pool as pool_ops
+from cafe.ops import prod as prod_ops
 from cafe.ops import reduce as reduce_ops
 from cafe.ops import resample as resample_ops
 from cafe.ops import softmax as softmax_ops
@@ -196,6 +198,7 @@ class Verbs:
     min = staticmethod(_with(partial(reduce_ops.Extreme, "min")))
     argmax = staticmethod(_with(partial(reduce_ops.ArgExtreme, "argmax")))
     argmin = staticmethod(_with(partial(reduce_ops.ArgExtreme, "argmin")))
+    prod = staticmethod(_with(prod_ops.Prod))
     cumsum = staticmethod(_with(reduce_ops.Cumsum))
 
     reshape = staticmethod(_with(layout_ops.Reshape))
@@ -263,6 +266,7 @@ class Verbs:
     gelu_backward = partialmethod(_on_self, gelu_backward_ref)
     gelu_erf_backward = partialmethod(_on_self, gelu_erf_backward_ref)
     conv_bias_grad = partialmethod(_on_self, conv_bias_grad_ref)
+    prod_backward = partialmethod(_on_self, prod_backward_ref)
     softmax_backward = partialmethod(_on_self, softmax_backward_ref)
     log_softmax_backward = partialmethod(_on_self, log_softmax_backward_ref)
 

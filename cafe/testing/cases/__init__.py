@@ -6,7 +6,7 @@ An op without a row fails the test suite. A new family gets a module here, with 
 from __future__ import annotations
 
 from ..case import Case
-from . import activation, attention, binary, conv, indexing, layout, loss, matmul, norm, pool, reduce, resample, rnn, softmax, unary
+from . import activation, attention, binary, conv, indexing, layout, loss, matmul, norm, pool, prod, reduce, resample, rnn, softmax, unary
 
 CASES: tuple[Case, ...] = (
     *activation.CASES,
@@ -19,6 +19,7 @@ CASES: tuple[Case, ...] = (
     *matmul.CASES,
     *norm.CASES,
     *pool.CASES,
+    *prod.CASES,
     *reduce.CASES,
     *resample.CASES,
     *rnn.CASES,
