@@ -47,6 +47,72 @@ void cafe_probe_store_f64(double *y, double *sums, const double *x, int64_t n, i
 void cafe_probe_stream_f32(float *y, float *sums, const float *x, int64_t n, int64_t reads, int64_t writes);
 void cafe_probe_stream_f64(double *y, double *sums, const double *x, int64_t n, int64_t reads, int64_t writes);
 
+/* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
+
+/* Functions of one array. AFFINE is x a + b (rounded after each), CLAMP is x held between a and b, ELU is x > 0 ? x : a (exp x - 1). */
+enum {
+    CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE, CAFE_CLAMP,
+    CAFE_EXP, CAFE_LOG, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
+};
+
+/* y = op(x), n elements; a and b are the op's numbers or ignored. In place. */
+void cafe_unary_f32(int op, float *y, const float *x, int64_t n, double a, double b);
+void cafe_unary_f64(int op, double *y, const double *x, int64_t n, double a, double b);
+
+/* Functions of two arrays. MAXIMUM and MINIMUM are NaN where either is. The backward ones take the incoming gradient and what the
+ * forward kept: its result (relu, tanh, sigmoid) or its input (silu, gelu, gelu_erf). */
+enum {
+    CAFE_ADD, CAFE_SUB, CAFE_MUL, CAFE_DIV, CAFE_MAXIMUM, CAFE_MINIMUM, CAFE_RELU_BACKWARD, CAFE_TANH_BACKWARD,
+    CAFE_SIGMOID_BACKWARD, CAFE_SILU_BACKWARD, CAFE_GELU_BACKWARD, CAFE_GELU_ERF_BACKWARD
+};
+enum { CAFE_EQ, CAFE_NE, CAFE_LT, CAFE_LE, CAFE_GT, CAFE_GE };
+
+/* Which operand is one number for all n: none, the first, the second. */
+enum { CAFE_NEITHER, CAFE_FIRST, CAFE_SECOND };
+
+/* y = op(a, b), n elements. In place where the operand is an array. */
+void cafe_binary_f32(int op, float *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_binary_f64(int op, double *y, const double *a, const double *b, int64_t n, int fixed);
+
+/* y = 1 where the relation holds, else 0; a NaN is unequal to everything. */
+void cafe_compare_f32(int op, uint8_t *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_compare_f64(int op, uint8_t *y, const double *a, const double *b, int64_t n, int fixed);
+
+/* y = c ? a : b, n elements. */
+void cafe_where_f32(float *y, const uint8_t *c, const float *a, const float *b, int64_t n);
+void cafe_where_f64(double *y, const uint8_t *c, const double *a, const double *b, int64_t n);
+
+/* The same over y's shape, ndim <= CAFE_MAX_DIMS, with any strides in the operands, in bytes, 0 where an operand repeats. */
+enum { CAFE_MAX_DIMS = 8 };
+void cafe_binary_strided_f32(int op, float *y, const float *a, const float *b, int ndim, const int64_t *shape,
+                             const int64_t *a_strides, const int64_t *b_strides);
+void cafe_binary_strided_f64(int op, double *y, const double *a, const double *b, int ndim, const int64_t *shape,
+                             const int64_t *a_strides, const int64_t *b_strides);
+void cafe_compare_strided_f32(int op, uint8_t *y, const float *a, const float *b, int ndim, const int64_t *shape,
+                              const int64_t *a_strides, const int64_t *b_strides);
+void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double *b, int ndim, const int64_t *shape,
+                              const int64_t *a_strides, const int64_t *b_strides);
+
+/* ---- reductions: bodies/reduce.inc, reduce.c ---- */
+
+/* Along the middle axis of (outer, n, inner). A sum of nothing is 0; its order depends on n alone (bodies/rows.inc), so that the
+ * axis makes no difference. The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
+int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_max_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_max_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_min_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_min_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+/* ---- copies: bodies/layout.inc, bodies/cast.inc, layout.c ---- */
+
+/* y = x in row-major order. x has ndim <= CAFE_MAX_DIMS axes, strides in bytes, elements of 1, 2, 4 or 8 bytes. */
+void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size);
+
+/* y = x in another type, n elements: exact, or rounded to nearest even. */
+enum { CAFE_F16_F32, CAFE_BF16_F32, CAFE_F32_F16, CAFE_F32_BF16, CAFE_F32_F64, CAFE_F64_F32 };
+void cafe_cast(int conversion, void *y, const void *x, int64_t n);
+
 /* ---- softmax: bodies/softmax.inc, softmax.c ---- */
 
 /* Along the middle axis of (outer, n, inner): y = exp(x - max x) / sum exp(x - max x), and its logarithm. In place. A row with a NaN

@@ -12,6 +12,7 @@
 static const struct cafe_isa *chosen = &cafe_isa_generic;
 const struct cafe_table_f32 *cafe_f32 = &cafe_table_f32_generic;
 const struct cafe_table_f64 *cafe_f64 = &cafe_table_f64_generic;
+const struct cafe_table_any *cafe_any = &cafe_table_any_generic;
 
 static int has_generic(void) { return 1; }
 
@@ -54,6 +55,7 @@ int cafe_select_isa(const char *name) {
     chosen = found;
     cafe_f32 = found->f32;
     cafe_f64 = found->f64;
+    cafe_any = found->any;
     return CAFE_OK;
 }
 

@@ -22,6 +22,9 @@ struct cafe_table_f64 {
 #include "table.def"
 };
 #undef T
+struct cafe_table_any {
+#include "table_any.def"
+};
 #undef KERNEL_ROW
 
 /* An instruction set: its name, whether this CPU has it, its tables. */
@@ -29,11 +32,13 @@ struct cafe_isa {
     const char *name;
     const struct cafe_table_f32 *f32;
     const struct cafe_table_f64 *f64;
+    const struct cafe_table_any *any;
 };
 
 extern const struct cafe_isa cafe_isa_generic;
 extern const struct cafe_table_f32 cafe_table_f32_generic;
 extern const struct cafe_table_f64 cafe_table_f64_generic;
+extern const struct cafe_table_any cafe_table_any_generic;
 #if CAFE_HAVE_AVX2
 extern const struct cafe_isa cafe_isa_avx2, cafe_isa_avx2x2;
 #endif
@@ -44,5 +49,6 @@ extern const struct cafe_isa cafe_isa_avx512;
 /* The chosen ones; the generic ones before cafe_select_isa. */
 extern const struct cafe_table_f32 *cafe_f32;
 extern const struct cafe_table_f64 *cafe_f64;
+extern const struct cafe_table_any *cafe_any;
 
 #endif

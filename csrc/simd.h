@@ -12,6 +12,7 @@
  *
  *   load store           W elements at p, any alignment            load_part store_part   the first n (0..W) only, the rest is 0
  *   stream               past the caches; p on a vector's bound    load_fill(p, n, x)     the first n, the rest is x
+ *   head(p)              how many elements come before p's first vector bound
  *   set1 zero            x in every lane                           iota                   0 1 2 ...
  *   add sub mul div sqrt                                           neg abs copysign(a, b) a's size, b's sign
  *   fma(a, b, c)         a b + c, fused where there is FMA         fnma(a, b, c)          c - a b
@@ -43,6 +44,8 @@
 
 #define JOIN2_(a, b) a##_##b
 #define JOIN2(a, b) JOIN2_(a, b)
+#define JOIN3_(a, b, c) a##_##b##_##c
+#define JOIN3(a, b, c) JOIN3_(a, b, c)
 #define JOIN4_(a, b, c, d) a##_##b##_##c##_##d
 #define JOIN4(a, b, c, d) JOIN4_(a, b, c, d)
 
@@ -69,6 +72,7 @@ typedef double f64_t;
 #define v_store JOIN2(REAL, store)
 #define v_store_part JOIN2(REAL, store_part)
 #define v_stream JOIN2(REAL, stream)
+#define v_head(p) ((int64_t)(-(uintptr_t)(p) / sizeof(T) % W))
 #define v_set1 JOIN2(REAL, set1)
 #define v_zero JOIN2(REAL, zero)
 #define v_iota JOIN2(REAL, iota)

@@ -14,6 +14,7 @@
 #define HAVE_PTHREADS 1
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 enum { MAX_OWNERS = 4, HUGE_PAGE = 2 << 20 };
@@ -141,4 +142,18 @@ void *cafe_scratch(size_t bytes) {
     if (scratch.memory && unit == HUGE_PAGE) madvise(scratch.memory, bytes, MADV_HUGEPAGE);
 #endif
     return scratch.memory;
+}
+
+int64_t cafe_stream_from(void) {
+    static _Atomic int64_t found; /* computed at most once a thread, with the same result */
+    int64_t bytes = atomic_load(&found);
+    if (bytes == 0) {
+        bytes = 16 << 20;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+        long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        if (cache > 0) bytes = cafe_min(cache / 2, 32 << 20);
+#endif
+        atomic_store(&found, bytes);
+    }
+    return bytes;
 }

@@ -82,6 +82,7 @@ i64p = _pointer("int64_t[]")
 u32p = _pointer("uint32_t[]")
 u8p = _pointer("uint8_t[]")
 _u16p = _pointer("uint16_t[]")
+_bytes = _pointer("char[]")
 
 
 def u16p(array: Array) -> Any:
@@ -109,6 +110,21 @@ _STRIDED = {F32: "float *", F64: "double *"}
 def addr(array: Array) -> Any:
     """The pointer of a float array's first element, whatever its strides. The caller keeps the array alive."""
     return ffi.cast(_STRIDED[array.dtype], array.__array_interface__["data"][0])
+
+
+def anyp(array: Array) -> Any:
+    """The pointer of a contiguous array of any dtype, as bytes. (Buffers have no name for BF16: it goes as bits.)"""
+    return _bytes(array if array.dtype.kind in "iuf" else array.view(np.uint16))
+
+
+def any_addr(array: Array) -> Any:
+    """As `addr`, of any dtype, as `void *`."""
+    return ffi.cast("void *", array.__array_interface__["data"][0])
+
+
+def code(name: str) -> int:
+    """The constant CAFE_<name> of cafe.h; without the extension a number that nothing takes."""
+    return int(getattr(lib, f"CAFE_{name}")) if lib is not None else -1
 
 
 def ready(*arrays: Array) -> bool:

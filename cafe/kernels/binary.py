@@ -12,12 +12,29 @@ import numpy as np
 from cafe.dtype import Array
 from cafe.errors import Error
 
+from . import _elementwise, _ffi
 from .base import primitive
+
+_ADD = _ffi.code("ADD")
+_SUB = _ffi.code("SUB")
+_MUL = _ffi.code("MUL")
+_DIV = _ffi.code("DIV")
+_MAXIMUM = _ffi.code("MAXIMUM")
+_MINIMUM = _ffi.code("MINIMUM")
+_AFFINE = _ffi.code("AFFINE")
+_CLAMP = _ffi.code("CLAMP")
+_EQ = _ffi.code("EQ")
+_NE = _ffi.code("NE")
+_LT = _ffi.code("LT")
+_LE = _ffi.code("LE")
+_GT = _ffi.code("GT")
+_GE = _ffi.code("GE")
 
 
 def add(a: Array, b: Array) -> Array:
     """a + b."""
-    return add_ref(a, b)
+    y = _elementwise.binary(_ADD, a, b)
+    return add_ref(a, b) if y is None else y
 
 
 @primitive
@@ -27,12 +44,14 @@ def add_ref(a: Array, b: Array) -> Array:
 
 def accumulate(total: Array, x: Array) -> None:
     """total ← total + x, in place: the one kernel that writes to its input."""
-    np.add(total, x, out=total)
+    if not _elementwise.add_into(total, x):
+        np.add(total, x, out=total)
 
 
 def sub(a: Array, b: Array) -> Array:
     """a − b."""
-    return sub_ref(a, b)
+    y = _elementwise.binary(_SUB, a, b)
+    return sub_ref(a, b) if y is None else y
 
 
 @primitive
@@ -42,7 +61,8 @@ def sub_ref(a: Array, b: Array) -> Array:
 
 def mul(a: Array, b: Array) -> Array:
     """a · b."""
-    return mul_ref(a, b)
+    y = _elementwise.binary(_MUL, a, b)
+    return mul_ref(a, b) if y is None else y
 
 
 @primitive
@@ -55,7 +75,8 @@ def div(a: Array, b: Array) -> Array:
 
     Raises: Error on an integer division by zero.
     """
-    return div_ref(a, b)
+    y = _elementwise.binary(_DIV, a, b)
+    return div_ref(a, b) if y is None else y
 
 
 @primitive
@@ -72,7 +93,8 @@ def div_ref(a: Array, b: Array) -> Array:
 
 def maximum(a: Array, b: Array) -> Array:
     """The larger of the two; NaN where either is NaN."""
-    return maximum_ref(a, b)
+    y = _elementwise.binary(_MAXIMUM, a, b)
+    return maximum_ref(a, b) if y is None else y
 
 
 @primitive
@@ -82,7 +104,8 @@ def maximum_ref(a: Array, b: Array) -> Array:
 
 def minimum(a: Array, b: Array) -> Array:
     """The smaller of the two; NaN where either is NaN."""
-    return minimum_ref(a, b)
+    y = _elementwise.binary(_MINIMUM, a, b)
+    return minimum_ref(a, b) if y is None else y
 
 
 @primitive
@@ -102,7 +125,8 @@ def pow_ref(a: Array, b: Array) -> Array:
 
 def affine(x: Array, mul: float, add: float) -> Array:
     """x · mul + add, rounded after each, with both numbers first rounded to x's dtype."""
-    return affine_ref(x, mul, add)
+    y = _elementwise.unary(_AFFINE, x, mul, add)
+    return affine_ref(x, mul, add) if y is None else y
 
 
 @primitive
@@ -113,7 +137,8 @@ def affine_ref(x: Array, mul: float, add: float) -> Array:
 
 def clamp(x: Array, low: float, high: float) -> Array:
     """x held between two numbers; NaN stays."""
-    return clamp_ref(x, low, high)
+    y = _elementwise.unary(_CLAMP, x, low, high)
+    return clamp_ref(x, low, high) if y is None else y
 
 
 @primitive
@@ -124,7 +149,8 @@ def clamp_ref(x: Array, low: float, high: float) -> Array:
 
 def where(condition: Array, a: Array, b: Array) -> Array:
     """a where the condition is not zero, b elsewhere."""
-    return where_ref(condition, a, b)
+    y = _elementwise.where(condition, a, b)
+    return where_ref(condition, a, b) if y is None else y
 
 
 @primitive
@@ -154,7 +180,8 @@ def zeros_ref(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 def eq(a: Array, b: Array) -> Array:
     """a == b, as U8."""
-    return eq_ref(a, b)
+    y = _elementwise.compare(_EQ, a, b)
+    return eq_ref(a, b) if y is None else y
 
 
 @primitive
@@ -164,7 +191,8 @@ def eq_ref(a: Array, b: Array) -> Array:
 
 def ne(a: Array, b: Array) -> Array:
     """a != b, as U8."""
-    return ne_ref(a, b)
+    y = _elementwise.compare(_NE, a, b)
+    return ne_ref(a, b) if y is None else y
 
 
 @primitive
@@ -174,7 +202,8 @@ def ne_ref(a: Array, b: Array) -> Array:
 
 def lt(a: Array, b: Array) -> Array:
     """a < b, as U8."""
-    return lt_ref(a, b)
+    y = _elementwise.compare(_LT, a, b)
+    return lt_ref(a, b) if y is None else y
 
 
 @primitive
@@ -184,7 +213,8 @@ def lt_ref(a: Array, b: Array) -> Array:
 
 def le(a: Array, b: Array) -> Array:
     """a <= b, as U8."""
-    return le_ref(a, b)
+    y = _elementwise.compare(_LE, a, b)
+    return le_ref(a, b) if y is None else y
 
 
 @primitive
@@ -194,7 +224,8 @@ def le_ref(a: Array, b: Array) -> Array:
 
 def gt(a: Array, b: Array) -> Array:
     """a > b, as U8."""
-    return gt_ref(a, b)
+    y = _elementwise.compare(_GT, a, b)
+    return gt_ref(a, b) if y is None else y
 
 
 @primitive
@@ -204,7 +235,8 @@ def gt_ref(a: Array, b: Array) -> Array:
 
 def ge(a: Array, b: Array) -> Array:
     """a >= b, as U8."""
-    return ge_ref(a, b)
+    y = _elementwise.compare(_GE, a, b)
+    return ge_ref(a, b) if y is None else y
 
 
 @primitive

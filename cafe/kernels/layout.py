@@ -10,9 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from cafe.dtype import Array
+from cafe.dtype import Array, DType
 
+from . import _ffi, memory
 from .base import primitive
+
+_F16, _BF16 = DType.F16.numpy, DType.BF16.numpy
+_WORTH_C = 1024  # elements from which a conversion in C beats NumPy's, call included
+_PAIRS = {
+    "F16_F32": (_F16, _ffi.F32),
+    "BF16_F32": (_BF16, _ffi.F32),
+    "F32_F16": (_ffi.F32, _F16),
+    "F32_BF16": (_ffi.F32, _BF16),
+    "F32_F64": (_ffi.F32, _ffi.F64),
+    "F64_F32": (_ffi.F64, _ffi.F32),
+}
+_CONVERSIONS = {pair: _ffi.code(name) for name, pair in _PAIRS.items()} if _ffi.lib is not None else {}
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
@@ -81,7 +94,7 @@ def cat_ref(xs: Sequence[Array], dim: int) -> Array:
 
 def contiguous(x: Array) -> Array:
     """x itself if it is row-major, else a row-major copy."""
-    return contiguous_ref(x)
+    return memory.dense(x)
 
 
 @primitive
@@ -91,7 +104,7 @@ def contiguous_ref(x: Array) -> Array:
 
 def copy(x: Array) -> Array:
     """A row-major copy."""
-    return copy_ref(x)
+    return memory.copy(x)
 
 
 @primitive
@@ -101,7 +114,13 @@ def copy_ref(x: Array) -> Array:
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:
     """x under another dtype. To an integer: truncated toward zero, held at the bounds, NaN gives 0; integer to integer wraps."""
-    return cast_ref(x, dtype)
+    conversion = _CONVERSIONS.get((x.dtype, dtype))
+    if conversion is None or x.size < _WORTH_C:
+        return cast_ref(x, dtype)
+    x = memory.dense(x)
+    y: Array = memory.empty(x.shape, dtype)
+    _ffi.lib.cafe_cast(conversion, _ffi.anyp(y), _ffi.anyp(x), x.size)
+    return y
 
 
 @primitive

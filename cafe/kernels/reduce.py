@@ -13,7 +13,12 @@ import numpy as np
 from cafe.dtype import Array, dtype_of
 from cafe.errors import EmptyTensor, IntegerOverflow
 
+from . import _ffi, memory
 from .base import primitive
+
+_SUM = _ffi.kernel("sum")
+_MAX = _ffi.kernel("max")
+_MIN = _ffi.kernel("min")
 
 _BY_HAND = 8  # summands up to which the order is left to right in the array's own dtype
 
@@ -23,7 +28,8 @@ def sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
 
     Raises: IntegerOverflow when an integer sum does not fit its dtype.
     """
-    return sum_ref(x, dims, keepdim)
+    found = _SUM.get(x.dtype)
+    return sum_ref(x, dims, keepdim) if found is None or not dims else _along(found, x, dims, keepdim)
 
 
 @primitive
@@ -62,7 +68,11 @@ def max(x: Array, dim: int, keepdim: bool) -> Array:
 
     Raises: EmptyTensor when the dim has size 0.
     """
-    return max_ref(x, dim, keepdim)
+    found = _MAX.get(x.dtype)
+    if found is None:
+        return max_ref(x, dim, keepdim)
+    _check_not_empty(x, dim)
+    return _along(found, x, (dim,), keepdim)
 
 
 @primitive
@@ -77,7 +87,11 @@ def min(x: Array, dim: int, keepdim: bool) -> Array:
 
     Raises: EmptyTensor when the dim has size 0.
     """
-    return min_ref(x, dim, keepdim)
+    found = _MIN.get(x.dtype)
+    if found is None:
+        return min_ref(x, dim, keepdim)
+    _check_not_empty(x, dim)
+    return _along(found, x, (dim,), keepdim)
 
 
 @primitive
@@ -133,3 +147,19 @@ def cumsum_ref(x: Array, dim: int) -> Array:
         return np.cumsum(x, axis=dim, dtype=np.float64).astype(x.dtype)
     about = np.cumsum(x, axis=dim, dtype=np.float64)
     return _fitting("cumsum", np.cumsum(x, axis=dim, dtype=np.int64), about, x)
+
+
+def _along(kernel: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    """Reduces dims in C, as (outer, n, inner). Dims that are no neighbours are first brought to the end."""
+    f, p = kernel
+    shape, (first, *_, last) = x.shape, (dims * 2 if len(dims) == 1 else sorted(dims))
+    kept = tuple(n for d, n in enumerate(shape) if d not in dims)
+    n = prod(shape[d] for d in dims)
+    if last - first + 1 == len(dims):
+        x, outer, inner = memory.dense(x), prod(shape[:first]), prod(shape[last + 1 :])
+    else:
+        x = memory.dense(x.transpose([d for d in range(x.ndim) if d not in dims] + sorted(dims)))
+        outer, inner = prod(kept), 1
+    y: Array = memory.empty(tuple(1 if d in dims else m for d, m in enumerate(shape)) if keepdim else kept, x.dtype)
+    _ffi.check(f(p(y), p(x), outer, n, inner))
+    return y

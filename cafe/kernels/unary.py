@@ -11,14 +11,40 @@ import numpy as np
 
 from cafe.dtype import Array
 
+from . import _elementwise, _ffi
 from .base import XP, composition, primitive, through_f64, twins
+
+_NEG = _ffi.code("NEG")
+_ABS = _ffi.code("ABS")
+_SIGN = _ffi.code("SIGN")
+_EXP = _ffi.code("EXP")
+_LOG = _ffi.code("LOG")
+_TANH = _ffi.code("TANH")
+_SQR = _ffi.code("SQR")
+_SQRT = _ffi.code("SQRT")
+_RECIP = _ffi.code("RECIP")
+_ERF = _ffi.code("ERF")
+_RELU = _ffi.code("RELU")
+_SIGMOID = _ffi.code("SIGMOID")
+_SOFTPLUS = _ffi.code("SOFTPLUS")
+_SILU = _ffi.code("SILU")
+_GELU = _ffi.code("GELU")
+_GELU_ERF = _ffi.code("GELU_ERF")
+_ELU = _ffi.code("ELU")
+_RELU_BACKWARD = _ffi.code("RELU_BACKWARD")
+_TANH_BACKWARD = _ffi.code("TANH_BACKWARD")
+_SIGMOID_BACKWARD = _ffi.code("SIGMOID_BACKWARD")
+_SILU_BACKWARD = _ffi.code("SILU_BACKWARD")
+_GELU_BACKWARD = _ffi.code("GELU_BACKWARD")
+_GELU_ERF_BACKWARD = _ffi.code("GELU_ERF_BACKWARD")
 
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
 def neg(x: Array) -> Array:
     """−x."""
-    return neg_ref(x)
+    y = _elementwise.unary(_NEG, x)
+    return neg_ref(x) if y is None else y
 
 
 @primitive
@@ -28,7 +54,8 @@ def neg_ref(x: Array) -> Array:
 
 def abs(x: Array) -> Array:
     """|x|."""
-    return abs_ref(x)
+    y = _elementwise.unary(_ABS, x)
+    return abs_ref(x) if y is None else y
 
 
 @primitive
@@ -38,7 +65,8 @@ def abs_ref(x: Array) -> Array:
 
 def sign(x: Array) -> Array:
     """−1, 0 or 1."""
-    return sign_ref(x)
+    y = _elementwise.unary(_SIGN, x)
+    return sign_ref(x) if y is None else y
 
 
 @primitive
@@ -48,7 +76,8 @@ def sign_ref(x: Array) -> Array:
 
 def exp(x: Array) -> Array:
     """eˣ."""
-    return exp_ref(x)
+    y = _elementwise.unary(_EXP, x)
+    return exp_ref(x) if y is None else y
 
 
 @primitive
@@ -58,7 +87,8 @@ def exp_ref(x: Array) -> Array:
 
 def log(x: Array) -> Array:
     """ln x; −inf at 0, NaN below."""
-    return log_ref(x)
+    y = _elementwise.unary(_LOG, x)
+    return log_ref(x) if y is None else y
 
 
 @primitive
@@ -88,7 +118,8 @@ def cos_ref(x: Array) -> Array:
 
 def tanh(x: Array) -> Array:
     """tanh x."""
-    return tanh_ref(x)
+    y = _elementwise.unary(_TANH, x)
+    return tanh_ref(x) if y is None else y
 
 
 @primitive
@@ -98,7 +129,8 @@ def tanh_ref(x: Array) -> Array:
 
 def sqr(x: Array) -> Array:
     """x²."""
-    return sqr_ref(x)
+    y = _elementwise.unary(_SQR, x)
+    return sqr_ref(x) if y is None else y
 
 
 @primitive
@@ -108,7 +140,8 @@ def sqr_ref(x: Array) -> Array:
 
 def sqrt(x: Array) -> Array:
     """√x; NaN below 0. Correctly rounded."""
-    return sqrt_ref(x)
+    y = _elementwise.unary(_SQRT, x)
+    return sqrt_ref(x) if y is None else y
 
 
 @primitive
@@ -118,7 +151,8 @@ def sqrt_ref(x: Array) -> Array:
 
 def recip(x: Array) -> Array:
     """1 / x. Correctly rounded."""
-    return recip_ref(x)
+    y = _elementwise.unary(_RECIP, x)
+    return recip_ref(x) if y is None else y
 
 
 @primitive
@@ -161,7 +195,8 @@ def round_ref(x: Array) -> Array:
 
 def erf(x: Array) -> Array:
     """The error function 2/√π ∫₀ˣ e^(−t²) dt."""
-    return erf_ref(x)
+    y = _elementwise.unary(_ERF, x)
+    return erf_ref(x) if y is None else y
 
 
 @primitive
@@ -171,7 +206,8 @@ def erf_ref(x: Array) -> Array:
 
 def relu(x: Array) -> Array:
     """max(x, 0); NaN stays NaN."""
-    return relu_ref(x)
+    y = _elementwise.unary(_RELU, x)
+    return relu_ref(x) if y is None else y
 
 
 @primitive
@@ -181,7 +217,8 @@ def relu_ref(x: Array) -> Array:
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^−x), without overflow on either side."""
-    return sigmoid_ref(x)
+    y = _elementwise.unary(_SIGMOID, x)
+    return sigmoid_ref(x) if y is None else y
 
 
 @primitive
@@ -191,7 +228,8 @@ def sigmoid_ref(x: Array) -> Array:
 
 def softplus(x: Array) -> Array:
     """ln(1 + eˣ) = max(x, 0) + ln(1 + e^−|x|)."""
-    return softplus_ref(x)
+    y = _elementwise.unary(_SOFTPLUS, x)
+    return softplus_ref(x) if y is None else y
 
 
 @primitive
@@ -201,7 +239,8 @@ def softplus_ref(x: Array) -> Array:
 
 def silu(x: Array) -> Array:
     """x · sigmoid(x)."""
-    return twins.silu(x)
+    y = _elementwise.unary(_SILU, x)
+    return twins.silu(x) if y is None else y
 
 
 @composition
@@ -211,7 +250,8 @@ def silu_ref(xp: XP, x: Array) -> Array:
 
 def gelu(x: Array) -> Array:
     """½ x (1 + tanh(√(2/π) (x + 0.044715 x³))): candle's `gelu`, the tanh form."""
-    return twins.gelu(x)
+    y = _elementwise.unary(_GELU, x)
+    return twins.gelu(x) if y is None else y
 
 
 @composition
@@ -230,7 +270,8 @@ _GELU_CUBE = 0.044715 * _GELU_LINE
 
 def gelu_erf(x: Array) -> Array:
     """½ x (1 + erf(x / √2)): the exact GELU."""
-    return twins.gelu_erf(x)
+    y = _elementwise.unary(_GELU_ERF, x)
+    return twins.gelu_erf(x) if y is None else y
 
 
 @composition
@@ -250,7 +291,8 @@ def powf_ref(x: Array, e: float) -> Array:
 
 def elu(x: Array, alpha: float) -> Array:
     """x where x > 0, alpha (eˣ − 1) elsewhere."""
-    return elu_ref(x, alpha)
+    y = _elementwise.unary(_ELU, x, alpha)
+    return elu_ref(x, alpha) if y is None else y
 
 
 @primitive
@@ -263,7 +305,8 @@ def elu_ref(x: Array, alpha: float) -> Array:
 
 def relu_backward(g: Array, y: Array) -> Array:
     """g where y > 0, else 0: the slope at 0 is 0."""
-    return twins.relu_backward(g, y)
+    gx = _elementwise.binary(_RELU_BACKWARD, g, y)
+    return twins.relu_backward(g, y) if gx is None else gx
 
 
 @composition
@@ -273,7 +316,8 @@ def relu_backward_ref(xp: XP, g: Array, y: Array) -> Array:
 
 def tanh_backward(g: Array, y: Array) -> Array:
     """g (1 − y²)."""
-    return twins.tanh_backward(g, y)
+    gx = _elementwise.binary(_TANH_BACKWARD, g, y)
+    return twins.tanh_backward(g, y) if gx is None else gx
 
 
 @composition
@@ -283,7 +327,8 @@ def tanh_backward_ref(xp: XP, g: Array, y: Array) -> Array:
 
 def sigmoid_backward(g: Array, y: Array) -> Array:
     """g y (1 − y)."""
-    return twins.sigmoid_backward(g, y)
+    gx = _elementwise.binary(_SIGMOID_BACKWARD, g, y)
+    return twins.sigmoid_backward(g, y) if gx is None else gx
 
 
 @composition
@@ -293,7 +338,8 @@ def sigmoid_backward_ref(xp: XP, g: Array, y: Array) -> Array:
 
 def silu_backward(g: Array, x: Array) -> Array:
     """g s (1 + x (1 − s)) with s = sigmoid(x)."""
-    return twins.silu_backward(g, x)
+    gx = _elementwise.binary(_SILU_BACKWARD, g, x)
+    return twins.silu_backward(g, x) if gx is None else gx
 
 
 @composition
@@ -304,7 +350,8 @@ def silu_backward_ref(xp: XP, g: Array, x: Array) -> Array:
 
 def gelu_backward(g: Array, x: Array) -> Array:
     """g (s + 2 x s (1 − s) u′) with s = sigmoid(2u), u = √(2/π) (x + 0.044715 x³)."""
-    return twins.gelu_backward(g, x)
+    gx = _elementwise.binary(_GELU_BACKWARD, g, x)
+    return twins.gelu_backward(g, x) if gx is None else gx
 
 
 @composition
@@ -318,7 +365,8 @@ def gelu_backward_ref(xp: XP, g: Array, x: Array) -> Array:
 
 def gelu_erf_backward(g: Array, x: Array) -> Array:
     """g (Φ(x) + x φ(x)), the normal distribution's cumulative and density."""
-    return twins.gelu_erf_backward(g, x)
+    gx = _elementwise.binary(_GELU_ERF_BACKWARD, g, x)
+    return twins.gelu_erf_backward(g, x) if gx is None else gx
 
 
 @composition

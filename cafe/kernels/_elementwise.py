@@ -1,0 +1,129 @@
+"""The C path of elementwise kernels, for `unary` and `binary`: flat, with a number for all, or broadcast over strides (floor 1).
+
+Each function gives None where C cannot take the arrays (another dtype, no extension): the caller then runs its twin.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from cafe.dtype import Array
+
+from . import _ffi, memory
+
+_UNARY = _ffi.kernel("unary")
+_BINARY = _ffi.kernel("binary")
+_BINARY_STRIDED = _ffi.kernel("binary_strided")
+_COMPARE = _ffi.kernel("compare")
+_COMPARE_STRIDED = _ffi.kernel("compare_strided")
+_WHERE = _ffi.kernel("where")
+_U8 = np.dtype(np.uint8)
+_MAX_DIMS = 8
+_WORTH_DENSE = 4096  # elements from which an operand that lies askew is better copied row-major than gathered
+_NEITHER, _FIRST, _SECOND = 0, 1, 2
+
+
+def unary(op: int, x: Array, a: float = 0.0, b: float = 0.0) -> Array | None:
+    """op(x), with the op's numbers if it has any."""
+    found = _UNARY.get(x.dtype)
+    if found is None:
+        return None
+    f, p = found
+    if not x.flags.c_contiguous:
+        x = memory.copy(x)
+    y: Array = memory.empty(x.shape, x.dtype)
+    f(op, p(y), p(x), x.size, a, b)
+    return y
+
+
+def binary(op: int, a: Array, b: Array) -> Array | None:
+    """op(a, b), broadcast."""
+    found = _BINARY.get(a.dtype)
+    if found is None or b.dtype != a.dtype:
+        return None
+    a, b, shape, fixed = _operands(a, b)
+    if fixed is None:
+        return _strided(_BINARY_STRIDED, op, a, b, shape, a.dtype)
+    f, p = found
+    y: Array = memory.empty(shape, a.dtype)
+    f(op, p(y), p(a), p(b), y.size, fixed)
+    return y
+
+
+def add_into(total: Array, x: Array) -> bool:
+    """total += x where both are contiguous and of one shape; whether that was so."""
+    found = _BINARY.get(total.dtype)
+    if found is None or x.dtype != total.dtype or x.shape != total.shape:
+        return False
+    if not (total.flags.c_contiguous and x.flags.c_contiguous):
+        return False
+    f, p = found
+    into = p(total)
+    f(_ffi.lib.CAFE_ADD, into, into, p(x), total.size, _NEITHER)
+    return True
+
+
+def compare(op: int, a: Array, b: Array) -> Array | None:
+    """1 where the relation holds and 0 elsewhere as U8, broadcast."""
+    found = _COMPARE.get(a.dtype)
+    if found is None or b.dtype != a.dtype:
+        return None
+    a, b, shape, fixed = _operands(a, b)
+    if fixed is None:
+        return _strided(_COMPARE_STRIDED, op, a, b, shape, _U8)
+    f, p = found
+    y: Array = memory.empty(shape, _U8)
+    f(op, _ffi.u8p(y), p(a), p(b), y.size, fixed)
+    return y
+
+
+def where(condition: Array, a: Array, b: Array) -> Array | None:
+    """a where the condition is not 0, b elsewhere, broadcast; the condition is U8."""
+    found = _WHERE.get(a.dtype)
+    if found is None or b.dtype != a.dtype or condition.dtype != _U8:
+        return None
+    if not condition.shape == a.shape == b.shape:
+        condition, a, b = np.broadcast_arrays(condition, a, b)
+    f, p = found
+    condition, a, b = memory.dense(condition), memory.dense(a), memory.dense(b)
+    y: Array = memory.empty(a.shape, a.dtype)
+    f(p(y), _ffi.u8p(condition), p(a), p(b), y.size)
+    return y
+
+
+def _operands(a: Array, b: Array) -> tuple[Array, Array, tuple[int, ...], int | None]:
+    """Both as C takes them, the result's shape, and which of them is one number for all; None when strides must be walked."""
+    shape = a.shape
+    if shape == b.shape:
+        a, b = _lying(a), _lying(b)
+        return a, b, shape, _NEITHER if a.flags.c_contiguous and b.flags.c_contiguous else None
+    if b.size == 1 and b.ndim <= a.ndim and a.flags.c_contiguous:
+        return a, b, shape, _SECOND
+    if a.size == 1 and a.ndim <= b.ndim and b.flags.c_contiguous:
+        return a, b, b.shape, _FIRST
+    return a, b, np.broadcast(a, b).shape, None
+
+
+def _lying(x: Array) -> Array:
+    """x, row-major if it is large and every element of it is its own."""
+    return x if x.flags.c_contiguous or x.size < _WORTH_DENSE or 0 in x.strides else memory.copy(x)
+
+
+def _strided(
+    kernels: dict[np.dtype[np.generic], _ffi.Kernel], op: int, a: Array, b: Array, shape: tuple[int, ...], result: np.dtype[np.generic]
+) -> Array | None:
+    if len(shape) > _MAX_DIMS:
+        return None
+    f, _ = kernels[a.dtype]
+    y: Array = memory.empty(shape, result)
+    if prod(shape):
+        f(op, _ffi.ptr(y), _ffi.addr(a), _ffi.addr(b), len(shape), shape, _strides(a, shape), _strides(b, shape))
+    return y
+
+
+def _strides(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """x's strides in bytes when broadcast to shape: 0 where it repeats."""
+    own = tuple(0 if n == 1 else s for n, s in zip(x.shape, x.strides))
+    return (0,) * (len(shape) - x.ndim) + own

@@ -1,0 +1,123 @@
+/* Entry points of bodies/unary.inc and bodies/binary.inc, for both types: the file includes itself once for each. */
+#ifndef REAL
+#include "dispatch.h"
+#include "cafe.h"
+#include "entry.h"
+#include "strided.h"
+#include "threads.h"
+
+/* Whether a result of n elements of so many bytes goes past the caches: it would drive out more than it leaves behind. */
+static int64_t streams(int64_t n, size_t size) { return n * (int64_t)size >= cafe_stream_from(); }
+
+#define REAL f32
+#include "elementwise.c"
+#undef REAL
+#define REAL f64
+#include "elementwise.c"
+#undef REAL
+#else
+
+typedef struct {
+    int op, fixed;
+    int64_t stream;
+    void *y;
+    const T *a, *b;
+    const uint8_t *c;
+    double first, second;
+    struct cafe_strided s;
+} ENTRY(map_call);
+
+static void ENTRY(unary_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    TABLE->unary(c->op, (T *)c->y + begin, c->a + begin, end - begin, c->first, c->second, c->stream);
+}
+
+void ENTRY(unary)(int op, T *y, const T *x, int64_t n, double a, double b) {
+    ENTRY(map_call) c = {.op = op, .y = y, .a = x, .first = a, .second = b, .stream = streams(n, sizeof(T)) && y != x};
+    cafe_for(n, CAFE_GRAIN, n, op < CAFE_EXP ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(unary_task), &c);
+}
+
+static void ENTRY(binary_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    const T *a = c->fixed == CAFE_FIRST ? c->a : c->a + begin, *b = c->fixed == CAFE_SECOND ? c->b : c->b + begin;
+    TABLE->binary(c->op, (T *)c->y + begin, a, b, end - begin, c->fixed, c->stream);
+}
+
+void ENTRY(binary)(int op, T *y, const T *a, const T *b, int64_t n, int fixed) {
+    ENTRY(map_call) c = {.op = op, .y = y, .a = a, .b = b, .fixed = fixed};
+    c.stream = streams(n, sizeof(T)) && y != a && y != b;
+    cafe_for(n, CAFE_GRAIN, n, op < CAFE_SILU_BACKWARD ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(binary_task), &c);
+}
+
+static void ENTRY(compare_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    const T *a = c->fixed == CAFE_FIRST ? c->a : c->a + begin, *b = c->fixed == CAFE_SECOND ? c->b : c->b + begin;
+    TABLE->compare(c->op, (uint8_t *)c->y + begin, a, b, end - begin, c->fixed);
+}
+
+void ENTRY(compare)(int op, uint8_t *y, const T *a, const T *b, int64_t n, int fixed) {
+    ENTRY(map_call) c = {.op = op, .y = y, .a = a, .b = b, .fixed = fixed};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(compare_task), &c);
+}
+
+static void ENTRY(where_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    TABLE->where((T *)c->y + begin, c->c + begin, c->a + begin, c->b + begin, end - begin);
+}
+
+void ENTRY(where)(T *y, const uint8_t *condition, const T *a, const T *b, int64_t n) {
+    ENTRY(map_call) c = {.y = y, .a = a, .b = b, .c = condition};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(where_task), &c);
+}
+
+/* The next piece of y from element i on: its length, its operands, which of them is fixed. A row of y's last axis where the operands
+ * lie as they are wanted, else a block, gathered into the buffers. */
+static int64_t ENTRY(piece)(const ENTRY(map_call) *c, int64_t i, int64_t end, T buffer[2][CAFE_STRIDED_BLOCK], const T *at[2], int *fixed) {
+    const struct cafe_strided *s = &c->s;
+    const T *base[2] = {c->a, c->b};
+    int last = s->ndim - 1;
+    int64_t n = s->by_rows ? cafe_min(end - i, s->shape[last] - i % s->shape[last]) : cafe_min(end - i, CAFE_STRIDED_BLOCK);
+    for (int k = 0; k < 2; k++) {
+        at[k] = buffer[k];
+        if (s->by_rows) at[k] = (const T *)((const char *)base[k] + cafe_strided_offset(s, k, i));
+        else cafe_strided_gather(buffer[k], s, k, base[k], i, n, sizeof(T));
+    }
+    *fixed = !s->by_rows || (s->stride[0][last] && s->stride[1][last]) ? CAFE_NEITHER : s->stride[0][last] ? CAFE_SECOND : CAFE_FIRST;
+    return n;
+}
+
+static void ENTRY(binary_strided_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    T buffer[2][CAFE_STRIDED_BLOCK];
+    const T *at[2];
+    int fixed;
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = ENTRY(piece)(c, i, end, buffer, at, &fixed);
+        TABLE->binary(c->op, (T *)c->y + i, at[0], at[1], n, fixed, 0);
+    }
+}
+
+void ENTRY(binary_strided)(int op, T *y, const T *a, const T *b, int ndim, const int64_t *shape, const int64_t *a_strides,
+                           const int64_t *b_strides) {
+    ENTRY(map_call) c = {.op = op, .y = y, .a = a, .b = b, .s = cafe_strided_join(ndim, shape, a_strides, b_strides, sizeof(T))};
+    cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, ENTRY(binary_strided_task), &c);
+}
+
+static void ENTRY(compare_strided_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    T buffer[2][CAFE_STRIDED_BLOCK];
+    const T *at[2];
+    int fixed;
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = ENTRY(piece)(c, i, end, buffer, at, &fixed);
+        TABLE->compare(c->op, (uint8_t *)c->y + i, at[0], at[1], n, fixed);
+    }
+}
+
+void ENTRY(compare_strided)(int op, uint8_t *y, const T *a, const T *b, int ndim, const int64_t *shape, const int64_t *a_strides,
+                            const int64_t *b_strides) {
+    ENTRY(map_call) c = {.op = op, .y = y, .a = a, .b = b, .s = cafe_strided_join(ndim, shape, a_strides, b_strides, sizeof(T))};
+    cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, ENTRY(compare_strided_task), &c);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* Copies: of any strides into row-major order, and from one float type to another. */
+#include "cafe.h"
+#include "dispatch.h"
+#include "strided.h"
+#include "threads.h"
+
+struct copy {
+    struct cafe_strided s;
+    char *y;
+    const char *x;
+    int64_t size;
+    int turned;                                        /* the axis that lies side by side in x, when the last one does not */
+    int64_t y_stride;                                  /* from one of its elements to the next in y, in elements */
+    int64_t outer, outer_shape[CAFE_MAX_DIMS], outer_x[CAFE_MAX_DIMS], outer_y[CAFE_MAX_DIMS]; /* the other axes */
+    int outer_ndim;
+};
+
+static void gather_task(void *context, int64_t begin, int64_t end) {
+    struct copy *c = context;
+    cafe_strided_gather(c->y + begin * c->size, &c->s, 0, c->x, begin, end - begin, c->size);
+}
+
+enum { TURNED_ROWS = 64 }; /* rows of x turned at a time: two tiles */
+
+/* An item is TURNED_ROWS of the last axis at one index of the outer axes. */
+static void turn_task(void *context, int64_t begin, int64_t end) {
+    struct copy *c = context;
+    int last = c->s.ndim - 1;
+    int64_t rows = c->s.shape[last], pieces = cafe_ceil_div(rows, TURNED_ROWS), ldx = c->s.stride[0][last] / c->size;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t from = i % pieces * TURNED_ROWS, at = i / pieces, n = cafe_min(TURNED_ROWS, rows - from);
+        char *y = c->y + from * c->size;
+        const char *x = c->x + from * c->s.stride[0][last];
+        for (int k = c->outer_ndim - 1; k >= 0; k--, at /= c->outer_shape[k + 1]) {
+            y += at % c->outer_shape[k] * c->outer_y[k];
+            x += at % c->outer_shape[k] * c->outer_x[k];
+        }
+        int64_t columns = c->s.shape[c->turned];
+        if (c->size == 4) cafe_f32->transpose((float *)y, c->y_stride, (const float *)x, ldx, n, columns);
+        else cafe_f64->transpose((double *)y, c->y_stride, (const double *)x, ldx, n, columns);
+    }
+}
+
+/* Finds the axis to turn against the last, and the axes outside of the two. Small ones are not worth it. */
+static int can_turn(struct copy *c) {
+    int last = c->s.ndim - 1;
+    int64_t steps = 1;
+    c->turned = -1;
+    if ((c->size != 4 && c->size != 8) || c->s.stride[0][last] == c->size || c->s.shape[last] < 8 || c->s.stride[0][last] % c->size) return 0;
+    for (int k = last; k >= 0; steps *= c->s.shape[k--])
+        if (k < last && c->s.stride[0][k] == c->size && c->s.shape[k] >= 8) c->turned = k, c->y_stride = steps;
+    if (c->turned < 0) return 0;
+    c->outer = 1;
+    steps = c->s.total;
+    for (int k = 0; k < last; k++) {
+        steps /= c->s.shape[k];
+        if (k == c->turned) continue;
+        c->outer_shape[c->outer_ndim] = c->s.shape[k];
+        c->outer_x[c->outer_ndim] = c->s.stride[0][k];
+        c->outer_y[c->outer_ndim++] = steps * c->size;
+        c->outer *= c->s.shape[k];
+    }
+    return 1;
+}
+
+void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size) {
+    struct copy c = {.s = cafe_strided_join(ndim, shape, strides, 0, size), .y = y, .x = x, .size = size};
+    if (c.s.total == 0) return;
+    if (can_turn(&c)) cafe_for(c.outer * cafe_ceil_div(c.s.shape[c.s.ndim - 1], TURNED_ROWS), 1, c.s.total, CAFE_SERIAL_CHEAP, turn_task, &c);
+    else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, gather_task, &c);
+}
+
+struct cast {
+    void (*kernel)(void *y, const void *x, int64_t n);
+    char *y;
+    const char *x;
+    int64_t y_size, x_size;
+};
+
+static void cast_task(void *context, int64_t begin, int64_t end) {
+    struct cast *c = context;
+    c->kernel(c->y + begin * c->y_size, c->x + begin * c->x_size, end - begin);
+}
+
+void cafe_cast(int conversion, void *y, const void *x, int64_t n) {
+    struct cast c = {0, y, x, 4, 4};
+    switch (conversion) {
+        case CAFE_F16_F32: c.kernel = cafe_any->cast_f16_f32, c.x_size = 2; break;
+        case CAFE_BF16_F32: c.kernel = cafe_any->cast_bf16_f32, c.x_size = 2; break;
+        case CAFE_F32_F16: c.kernel = cafe_any->cast_f32_f16, c.y_size = 2; break;
+        case CAFE_F32_BF16: c.kernel = cafe_any->cast_f32_bf16, c.y_size = 2; break;
+        case CAFE_F32_F64: c.kernel = cafe_any->cast_f32_f64, c.y_size = 8; break;
+        case CAFE_F64_F32: c.kernel = cafe_any->cast_f64_f32, c.x_size = 8; break;
+        default: return;
+    }
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, cast_task, &c);
+}

@@ -1,0 +1,110 @@
+/* Entry points of bodies/reduce.inc, for both types: the file includes itself once for each. */
+#ifndef REAL
+#include "dispatch.h"
+#include "cafe.h"
+#include "entry.h"
+#include "threads.h"
+
+enum { ROWS_BLOCK = 4096 /* rows.inc's ROW_BLOCK */, STRIP = 64 /* reduce.inc's REDUCE_STRIP */ };
+
+/* sums[i] = partial[0][i] + partial[1][i] + …, in order, for i in one run of `width`, `blocks` of them. */
+static double fold(const double *partial, int64_t blocks, int64_t width) {
+    double sum = 0;
+    for (int64_t b = 0; b < blocks; b++) sum += partial[b * width];
+    return sum;
+}
+
+#define REAL f32
+#include "reduce.c"
+#undef REAL
+#define REAL f64
+#include "reduce.c"
+#undef REAL
+#else
+
+typedef struct {
+    T *y;
+    const T *x;
+    double *partial;
+    int64_t n, inner, strips, blocks, least;
+} ENTRY(reduce_call);
+
+static void ENTRY(sum_rows_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    TABLE->sum_rows(c->y + begin, c->x + begin * c->n, end - begin, c->n);
+}
+
+/* An item is a block of a row. */
+static void ENTRY(sum_block_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t from = i % c->blocks * ROWS_BLOCK;
+        TABLE->sum_block(c->partial + i, c->x + i / c->blocks * c->n + from, cafe_min(ROWS_BLOCK, c->n - from));
+    }
+}
+
+/* An item is a strip of columns of an outer index. */
+static void ENTRY(sum_columns_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t column = i % c->strips * STRIP, o = i / c->strips;
+        TABLE->sum_columns(c->y + o * c->inner + column, c->x + o * c->n * c->inner + column, c->n, c->inner, cafe_min(STRIP, c->inner - column));
+    }
+}
+
+/* An item is a block of rows of a strip. partial is (outer, blocks, inner). */
+static void ENTRY(sum_columns_block_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t column = i % c->strips * STRIP, b = i / c->strips % c->blocks, o = i / c->strips / c->blocks, from = b * ROWS_BLOCK;
+        TABLE->sum_columns_block(c->partial + (o * c->blocks + b) * c->inner + column, c->x + (o * c->n + from) * c->inner + column,
+                                 cafe_min(ROWS_BLOCK, c->n - from), c->inner, cafe_min(STRIP, c->inner - column));
+    }
+}
+
+int ENTRY(sum)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) {
+    ENTRY(reduce_call) c = {y, x, 0, n, inner, cafe_ceil_div(inner, STRIP), cafe_ceil_div(n, ROWS_BLOCK), 0};
+    int64_t work = outer * n * inner, results = outer * inner;
+    if (n == 0)
+        for (int64_t i = 0; i < results; i++) y[i] = 0;
+    if (work == 0) return CAFE_OK;
+    if (n <= ROWS_BLOCK) {
+        if (inner == 1) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, ENTRY(sum_rows_task), &c);
+        else cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, ENTRY(sum_columns_task), &c);
+        return CAFE_OK;
+    }
+    c.partial = cafe_scratch((size_t)(results * c.blocks) * sizeof(double));
+    if (!c.partial) return CAFE_NO_MEMORY;
+    if (inner == 1) cafe_for(outer * c.blocks, 1, work, CAFE_SERIAL_CHEAP, ENTRY(sum_block_task), &c);
+    else cafe_for(outer * c.blocks * c.strips, 1, work, CAFE_SERIAL_CHEAP, ENTRY(sum_columns_block_task), &c);
+    for (int64_t i = 0; i < results; i++) y[i] = (T)fold(c.partial + i / inner * c.blocks * inner + i % inner, c.blocks, inner);
+    return CAFE_OK;
+}
+
+static void ENTRY(extreme_rows_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    TABLE->extreme_rows(c->y + begin, c->x + begin * c->n, end - begin, c->n, c->least);
+}
+
+static void ENTRY(extreme_columns_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t column = i % c->strips * STRIP, o = i / c->strips;
+        TABLE->extreme_columns(c->y + o * c->inner + column, c->x + o * c->n * c->inner + column, c->n, c->inner,
+                               cafe_min(STRIP, c->inner - column), c->least);
+    }
+}
+
+static int ENTRY(extreme)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner, int64_t least) {
+    ENTRY(reduce_call) c = {y, x, 0, n, inner, cafe_ceil_div(inner, STRIP), 0, least};
+    int64_t work = outer * n * inner;
+    if (work == 0) return CAFE_OK;
+    if (inner == 1) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, ENTRY(extreme_rows_task), &c);
+    else cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, ENTRY(extreme_columns_task), &c);
+    return CAFE_OK;
+}
+
+int ENTRY(max)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) { return ENTRY(extreme)(y, x, outer, n, inner, 0); }
+int ENTRY(min)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) { return ENTRY(extreme)(y, x, outer, n, inner, 1); }
+
+#endif
