@@ -87,6 +87,6 @@ def test_a_row_samples_the_edges(case: Case) -> None:
     """One element, a tail that fills no vector, and nothing at all."""
     shapes_of_inputs = [shape for shapes in case.shapes for shape in shapes]
 
-    assert any(prod(shape) <= 2 for shape in shapes_of_inputs), "an input of one element (two for a variance)"
+    assert any(prod(shape) <= 3 for shape in shapes_of_inputs), "an input of one element (two for a variance, three for a window)"
     assert any(n >= 17 and n % 2 for shape in shapes_of_inputs for n in shape), "an odd dim of 17 or more"
     assert case.empty, "what happens on nothing"

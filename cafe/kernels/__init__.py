@@ -5,6 +5,7 @@
     kernels.twins.softmax(x, 1)    # its twin
 """
 
+from .assign import assign
 from .attention import attention, attention_backward
 from .base import twins
 from .binary import (
@@ -29,7 +30,7 @@ from .binary import (
     zeros,
 )
 from .conv import col2im, conv, conv_bias_grad, conv_input_grad, conv_weight_grad, im2col
-from .indexing import gather, index_add, index_select, scatter_add
+from .indexing import gather, index_add, index_select, last_writes, scatter, scatter_add
 from .layout import broadcast_to, cast, cat, contiguous, copy, permute, reshape, slice, unslice
 from .loss import (
     bce_with_logits,
@@ -61,6 +62,7 @@ from .reduce import argmax, argmin, cumsum, max, min, sum
 from .resample import resize_linear, resize_linear_backward, resize_nearest, resize_nearest_backward
 from .rnn import gru, gru_backward, lstm, lstm_backward
 from .softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
+from .sort import sort
 from .unary import (
     abs,
     ceil,
@@ -92,18 +94,20 @@ from .unary import (
     tanh,
     tanh_backward,
 )
+from .unfold import fold, unfold
 
 __all__ = [
-    "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "attention", "attention_backward", "avg_pool",
+    "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "assign", "attention", "attention_backward", "avg_pool",
     "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to", "cast",
     "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv", "conv_bias_grad", "conv_input_grad",
     "conv_weight_grad", "copy", "cos", "cross_entropy", "cross_entropy_backward", "cross_entropy_with_grad", "cumsum", "div", "elu", "eq",
-    "erf", "exp", "floor", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm",
-    "group_norm_backward", "gru", "gru_backward", "gt", "im2col", "index_add", "index_select", "keep_mask", "layer_norm",
+    "erf", "exp", "floor", "fold", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm",
+    "group_norm_backward", "gru", "gru_backward", "gt", "im2col", "index_add", "index_select", "keep_mask", "last_writes", "layer_norm",
     "layer_norm_backward", "le", "linear", "log", "log_softmax", "log_softmax_backward", "lstm", "lstm_backward", "lt", "matmul", "max",
     "max_pool", "max_pool_backward", "max_pool_ids", "maximum", "min", "minimum", "mse", "mse_backward", "mul", "ne", "neg", "normal",
     "permutation", "permute", "pow", "powf", "prod", "prod_backward", "recip", "relu", "relu_backward", "reshape", "resize_linear",
-    "resize_linear_backward", "resize_nearest", "resize_nearest_backward", "rms_norm", "rms_norm_backward", "round", "scatter_add",
-    "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice", "softmax", "softmax_backward", "softplus",
-    "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "uniform", "unslice", "where", "zeros",
+    "resize_linear_backward", "resize_nearest", "resize_nearest_backward", "rms_norm", "rms_norm_backward", "round", "scatter",
+    "scatter_add", "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice", "softmax",
+    "softmax_backward", "softplus", "sort", "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "unfold", "uniform", "unslice",
+    "where", "zeros",
 ]  # fmt: skip

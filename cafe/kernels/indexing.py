@@ -87,6 +87,42 @@ def scatter_add_ref(x: Array, ids: Array, source: Array, dim: int) -> Array:
     return y
 
 
+def scatter(x: Array, ids: Array, source: Array, dim: int) -> Array:
+    """x with source in place of what `gather` by the same ids would read; of several writes to one place the last one stays.
+
+    Raises: InvalidIndex.
+    """
+    return scatter_ref(x, ids, source, dim)
+
+
+@primitive
+def scatter_ref(x: Array, ids: Array, source: Array, dim: int) -> Array:
+    safe, skip = checked_ids("gather", ids, x.shape[dim])
+    y = np.array(x, order="C", copy=True)
+    keep = np.ones(ids.shape, bool) if skip is None else ~skip
+    y[tuple(np.broadcast_to(i, ids.shape)[keep] for i in _grid(safe, dim))] = source[keep]
+    return y
+
+
+def last_writes(ids: Array, size: int, dim: int) -> Array:
+    """Which of the writes of a `scatter` into a dim of this size stay, as U8: all but skips and those that a later one covers.
+
+    Raises: InvalidIndex.
+    """
+    return last_writes_ref(ids, size, dim)
+
+
+@primitive
+def last_writes_ref(ids: Array, size: int, dim: int) -> Array:
+    order = np.arange(ids.size).reshape(ids.shape)
+    places = np.full((*ids.shape[:dim], size, *ids.shape[dim + 1 :]), -1)
+    latest = scatter_ref(places, ids, order, dim)
+    safe, skip = checked_ids("gather", ids, size)
+    stays = latest[_grid(safe, dim)] == order if ids.size else np.zeros(ids.shape, bool)
+    y: Array = (stays if skip is None else stays & ~skip).astype(np.uint8)
+    return y
+
+
 def _grid(ids: Array, dim: int) -> tuple[Array, ...]:
     """An open grid over ids' shape with the ids themselves along the dim."""
     grid: list[Array] = list(np.ogrid[tuple(np.s_[:n] for n in ids.shape)])

@@ -68,3 +68,24 @@ class ScatterAdd(Op):
 
     def backward(self, xp: XP, g: Array, r: Record, x: Any, ids: Array, source: Any) -> Grads:
         return g if r.need[0] else None, None, xp.gather(g, ids, self.dim) if r.need[2] else None
+
+
+class Scatter(Op):
+    """x with source in place of what `gather` by the same ids would read: x's gradient is 0 where something was written, source's is 0
+    where a later write covers it."""
+
+    name, keep, moves = "scatter", "1", True
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def forward(self, xp: XP, x: Array, ids: Array, source: Array) -> Array:
+        return xp.scatter(x, ids, source, self.dim)
+
+    def backward(self, xp: XP, g: Array, r: Record, x: Any, ids: Array, source: Any) -> Grads:
+        gx = xp.scatter(g, ids, zeros(xp, source), self.dim) if r.need[0] else None
+        gs = None
+        if r.need[2]:
+            read = xp.gather(g, ids, self.dim)
+            gs = xp.where(xp.last_writes(ids, x.shape[self.dim], self.dim), read, xp.full_like(read, 0.0))
+        return gx, None, gs

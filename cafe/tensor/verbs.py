@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cafe import kernels
 from cafe.dtype import Array, DTypeLike, as_dtype
 from cafe.kernels.attention import attention_backward_ref, attention_ref
 from cafe.kernels.conv import Geometry, conv_bias_grad_ref
@@ -51,10 +52,13 @@ from cafe.ops import reduce as reduce_ops
 from cafe.ops import resample as resample_ops
 from cafe.ops import softmax as softmax_ops
 from cafe.ops import unary as unary_ops
+from cafe.ops.assign import Assign
 from cafe.ops.base import Op
+from cafe.ops.sort import Sort
+from cafe.ops.unfold import Fold, Unfold
 from cafe.tape import Node
 
-from .base import apply, wrap
+from .base import apply, apply_with_const, wrap
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -104,6 +108,27 @@ def gather(x: Tensor, ids: Tensor, dim: int) -> Tensor:
 def scatter_add(x: Tensor, ids: Tensor, source: Tensor, dim: int) -> Tensor:
     """x with source added where `gather` by the same ids would read."""
     return apply(indexing_ops.ScatterAdd(dim), x, ids, source)
+
+
+def scatter(x: Tensor, ids: Tensor, source: Tensor, dim: int) -> Tensor:
+    """x with source in place of what `gather` by the same ids would read."""
+    return apply(indexing_ops.Scatter(dim), x, ids, source)
+
+
+def last_writes(ids: Tensor, size: int, dim: int) -> Tensor:
+    """Which of the writes of a `scatter` stay; a constant."""
+    return wrap(kernels.last_writes(ids._data, size, dim))
+
+
+def assign(x: Tensor, source: Tensor, key: tuple[slice, ...]) -> Tensor:
+    """x with source in a part of it."""
+    return apply(Assign(key), x, source)
+
+
+def sort(x: Tensor, ascending: bool) -> tuple[Tensor, Tensor]:
+    """Each row in order, and where its elements came from."""
+    y, ids = apply_with_const(Sort(ascending), x)
+    return y, wrap(ids)
 
 
 def cat(xs: Sequence[Tensor], dim: int) -> Tensor:
@@ -206,7 +231,10 @@ class Verbs:
     broadcast_to = staticmethod(_with(layout_ops.BroadcastTo))
     slice = staticmethod(_with(layout_ops.Slice))
     unslice = staticmethod(_with(layout_ops.Unslice))
+    assign = staticmethod(assign)
     cat = staticmethod(cat)
+    unfold = staticmethod(_with(Unfold))
+    fold = staticmethod(_with(Fold))
     contiguous = staticmethod(partial(apply, layout_ops.Contiguous()))
     copy = staticmethod(partial(apply, layout_ops.Copy()))
 
@@ -214,6 +242,9 @@ class Verbs:
     index_add = staticmethod(index_add)
     gather = staticmethod(gather)
     scatter_add = staticmethod(scatter_add)
+    scatter = staticmethod(scatter)
+    last_writes = staticmethod(last_writes)
+    sort = staticmethod(sort)
 
     matmul = staticmethod(partial(apply, matmul_ops.Matmul()))
     linear = staticmethod(linear)

@@ -6,10 +6,31 @@ An op without a row fails the test suite. A new family gets a module here, with 
 from __future__ import annotations
 
 from ..case import Case
-from . import activation, attention, binary, conv, indexing, layout, loss, matmul, norm, pool, prod, reduce, resample, rnn, softmax, unary
+from . import (
+    activation,
+    assign,
+    attention,
+    binary,
+    conv,
+    indexing,
+    layout,
+    loss,
+    matmul,
+    norm,
+    pool,
+    prod,
+    reduce,
+    resample,
+    rnn,
+    softmax,
+    sort,
+    unary,
+    unfold,
+)
 
 CASES: tuple[Case, ...] = (
     *activation.CASES,
+    *assign.CASES,
     *attention.CASES,
     *binary.CASES,
     *conv.CASES,
@@ -24,5 +45,7 @@ CASES: tuple[Case, ...] = (
     *resample.CASES,
     *rnn.CASES,
     *softmax.CASES,
+    *sort.CASES,
     *unary.CASES,
+    *unfold.CASES,
 )

@@ -42,6 +42,14 @@ def _scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
     return y
 
 
+def _scatter(x: Array, ids: Array, source: Array, dim: int, skip: int) -> Array:
+    y = x.copy()
+    for place in np.ndindex(ids.shape):
+        if ids[place] != skip:
+            y[(*place[:dim], ids[place], *place[dim + 1 :])] = source[place]
+    return y
+
+
 _U8_SKIP, _I64_SKIP = 255, 2**63 - 1
 
 CASES = [
@@ -94,5 +102,15 @@ CASES = [
         [_FEW, Ids(4, "u8"), _FEW],
         EVERY,
         ulps=4.0,
+    ),
+    Case(
+        "scatter",
+        ops.Scatter(1),
+        [((1, 4), (1, 1), (1, 1)), ((3, 4), (3, 17), (3, 17)), ((2, 4, 3), (2, 5, 3), (2, 5, 3))],
+        lambda x, ids, source: _scatter(x, ids, source, 1, _U8_SKIP),
+        [(((2, 4), (2, 0), (2, 0)), None), (((0, 4), (0, 2), (0, 2)), None)],
+        [_FEW, Ids(4, "u8", _U8_SKIP), _FEW],
+        EVERY,
+        ulps=0.0,
     ),
 ]
