@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     cpus = len(os.sched_getaffinity(0))
     made.add_argument("--threads", type=int, default=cpus, help="threads of every library (default: the CPUs there are)")
     made.add_argument("--peers", help=f"comma-separated from {', '.join(PEERS)} (default: all; with --quick torch)")
-    made.add_argument("--quick", action="store_true", help="a minute or two: fewer rounds, PyTorch alone")
+    made.add_argument("--quick", action="store_true", help="a minute or two: fewer rounds, PyTorch alone, without names the cheaper rows")
     made.add_argument("--sweep", action="store_true", help="growth curves instead of rows")
     made.add_argument("--list", action="store_true", help="what there is, without measuring")
     made.add_argument("--json", type=Path, metavar="FILE", help="writes everything that was measured")
@@ -38,6 +38,8 @@ def main(arguments: list[str]) -> int:
     try:
         peers = libraries_of(options.peers or ("torch" if options.quick else ",".join(PEERS)))
         rows = list(select([] if options.sweep else options.wanted))
+        if options.quick and not options.wanted:
+            rows = [(family, row) for family, row in rows if row.quick]
         curves = [(family, curve) for family in FAMILIES for curve in curves_of(family) if _wanted(options.wanted, family, curve)]
     except ValueError as problem:
         print(problem, file=sys.stderr)

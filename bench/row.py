@@ -29,6 +29,10 @@ Array: TypeAlias = NDArray[Any]
 Call: TypeAlias = Callable[[], Any]
 
 
+class Absent(Exception):
+    """A library has no part in a row; the text says why."""
+
+
 @dataclass(frozen=True)
 class Flops:
     """Work that arithmetic bounds: this many floating-point operations."""
@@ -68,6 +72,7 @@ class Row:
     """One piece of work.
 
     goal: cafe's time over PyTorch's as users get it, at most; goal_kept: over PyTorch with memory kept; goal_fused: over fused AdamW.
+    quick: whether a quick run without names takes it.
     tolerance: the largest deviation (check.py) from the float64 reference.
     checked_calls: how many calls the check compares; more than one for what changes its state, such as a training step.
     """
@@ -76,6 +81,7 @@ class Row:
     goal: float | None = None
     goal_kept: float | None = None
     goal_fused: float | None = None
+    quick: bool = True
     tolerance: float = 2e-6
     checked_calls: int = 1
 

@@ -23,13 +23,9 @@ import numpy as np
 from . import machine, probe, row
 from .check import as_arrays, deviation
 from .peers import LIBRARIES
-from .row import Array, Call, Row
+from .row import Absent, Array, Call, Row
 
 SEED = 20240311
-
-
-class Absent(Exception):
-    """The library has no part in this row."""
 
 
 class Worker:
