@@ -20,6 +20,11 @@ from typing import Any
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "csrc"))
 
@@ -125,8 +130,16 @@ class BuildKernels(build_ext):
             print(NO_KERNELS.format(reason=error or type(error).__name__), file=sys.stderr)
 
     def build_kernels(self, ext: Extension) -> None:
-        """Probes, writes config.h and cffi's module, compiles, links."""
+        """Probes, writes config.h and cffi's module, compiles, links. Of two builds of one tree side by side the second waits."""
         temp = Path(self.build_temp)
+        temp.mkdir(parents=True, exist_ok=True)
+        with open(temp / "lock", "w", encoding="utf-8") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            self.build_in(temp, ext)
+
+    def build_in(self, temp: Path, ext: Extension) -> None:
+        """The build itself, alone in its folder."""
         found = Probe(self.compiler, temp / "probe").find()
         write_if_changed(temp / "config.h", found.config_h())
         module = temp / "_cafe.c"
