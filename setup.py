@@ -149,9 +149,9 @@ class BuildKernels(build_ext):
         objects = self.compile_all([*build_cffi.sources(), module], flags, [str(temp), str(HERE / "csrc")])
         target = Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
-        self.compiler.link_shared_object(
-            objects, str(target), libraries=self.get_libraries(ext), library_dirs=ext.library_dirs, extra_postargs=found.openmp_link + sanitize
-        )
+        link = found.openmp_link + sanitize
+        libraries = self.get_libraries(ext)
+        self.compiler.link_shared_object(objects, str(target), libraries=libraries, library_dirs=ext.library_dirs, extra_postargs=link)
 
     def compile_all(self, sources: list[Path], flags: list[str], include: list[str]) -> list[str]:
         """The object files, compiled anew where a source or any header is newer."""
