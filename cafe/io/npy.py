@@ -16,12 +16,9 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import errno
 import math
 import os
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, NamedTuple, Self
 
@@ -29,9 +26,9 @@ import numpy as np
 
 from cafe.device import Device
 from cafe.dtype import Array, DType
-from cafe.errors import CannotFindTensor, Io, Npy, near
+from cafe.errors import CannotFindTensor, Npy, near
 from cafe.files import PathLike, replacing
-from cafe.io.base import HOMES, brief, brought_home, reading
+from cafe.io.base import HOMES, brief, brought_home, reading, zip_damage_named
 from cafe.shape import Shape
 from cafe.tensor.convert import check_device
 from cafe.tensor.core import Tensor
@@ -167,32 +164,12 @@ def _write(file: IO[bytes], array: Array) -> None:
 # -- archives
 
 
-@contextlib.contextmanager
-def _damage_named(path: PathLike) -> Iterator[None]:
-    """What zipfile raises on damaged archives, as Npy; what the operating system says, as Io.
-
-    Raises: Npy, Io.
-    """
-    try:
-        yield
-    except (Npy, Io):
-        raise
-    except OSError as error:
-        if error.errno is None or error.errno == errno.EINVAL:  # a seek to where no file can have a byte
-            raise Npy(f"invalid Zip archive: {error}") from error
-        raise Io(path, error) from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, OverflowError) as error:
-        raise Npy(f"invalid Zip archive: {brief(str(error))}") from error
-    except (NotImplementedError, RuntimeError) as error:  # an unknown method; a password
-        raise Npy(f"unsupported Zip archive: {brief(str(error))}") from error
-
-
 class _Archive:
     """An open archive: its members by key, in their order, and how much it may still unpack to."""
 
     def __init__(self, path: PathLike, max_bytes: int | None) -> None:
         self.path = path
-        with _damage_named(path):
+        with zip_damage_named(path, Npy):
             self.zip = zipfile.ZipFile(path)
         own_size = os.stat(path).st_size
         self.limit = max(UNPACKED_AT_LEAST, UNPACKED_RATIO * own_size) if max_bytes is None else max_bytes
@@ -215,7 +192,7 @@ class _Archive:
     def opened(self, key: str) -> Iterator[IO[bytes]]:
         """The bytes of a member, unpacked as they are read."""
         member = self.members[key]
-        with _damage_named(self.path):
+        with zip_damage_named(self.path, Npy):
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise Npy(f"unsupported Zip archive: compression method {member.compress_type}")
             with self.zip.open(member) as file:

@@ -17,6 +17,7 @@ from cafe.dtype import DType, DTypeLike, as_dtype
 from cafe.errors import CannotFindTensor, UnexpectedShape, bail
 from cafe.files import PathLike
 from cafe.io.npy import NpzTensors
+from cafe.io.pth import PthTensors
 from cafe.io.safetensors import BufferedSafetensors, Bytes, MmapedSafetensors, SafeTensors
 from cafe.shape import Shape, ShapeLike, parse_shape
 from cafe.tensor.convert import check_device
@@ -129,6 +130,22 @@ class VarBuilder:
         Raises: Io, Npy.
         """
         return VarBuilder.from_backend(_OfNpz(NpzTensors.new(path)), dtype, device)
+
+    @staticmethod
+    def from_pth(path: PathLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> VarBuilder:
+        """Over the tensors of a PyTorch file, read as they are asked for; nothing in the file is run.
+
+        Raises: Io; FormatError for a damaged file, and for one that asks for more than tensors.
+        """
+        return VarBuilder.from_backend(_OfPth(PthTensors.new(path)), dtype, device)
+
+    @staticmethod
+    def from_pth_with_state(path: PathLike, dtype: DTypeLike, state_key: str, device: Device | None = None) -> VarBuilder:
+        """As `from_pth`, over what lies under a key, as in `{"epoch": 3, "model_state": {…}}`; the key may be dotted.
+
+        Raises: as `from_pth`, and FormatError `key … not found`.
+        """
+        return VarBuilder.from_backend(_OfPth(PthTensors.new(path, state_key)), dtype, device)
 
     # -- the place
 
@@ -321,6 +338,27 @@ class _OfNpz:
         return name in self.names
 
 
+class _OfPth:
+    def __init__(self, file: PthTensors) -> None:
+        self.file = file
+        self.infos = file.tensor_infos()
+
+    def get(self, shape: Shape, name: str, init: Init, dtype: DType) -> Tensor:
+        if name in self.infos:
+            _check_shape(name, shape, self.infos[name].shape)
+        return self.get_unchecked(name, dtype)
+
+    def get_unchecked(self, name: str, dtype: DType) -> Tensor:
+        found = self.file.get(name)
+        if found is None:
+            raise CannotFindTensor(name, self.infos)
+        repeats = found.elem_count() > self.infos[name].span  # a few numbers expanded to many stay few
+        return (found if repeats else found.contiguous()).to_dtype(dtype)
+
+    def contains_tensor(self, name: str) -> bool:
+        return name in self.infos
+
+
 class _Renamed:
     def __init__(self, backend: Backend, f: Callable[[str], str]) -> None:
         self.backend, self.f = backend, f
@@ -336,6 +374,13 @@ class _Renamed:
 
 
 def _check_shape(name: str, expected: Shape, got: Shape) -> None:
-    """Raises UnexpectedShape unless they are one."""
-    if expected != got:
-        raise UnexpectedShape(f"shape mismatch for {name}", expected, got)
+    """Raises UnexpectedShape unless they are one; a Linear's weight of (in, out) is recognised."""
+    if expected == got:
+        return
+    error = UnexpectedShape(f"shape mismatch for {name}", expected, got)
+    if len(got) == 2 and expected == got[::-1]:
+        error.help(
+            "it is stored transposed: a Linear's weight is (out, in) here, as in PyTorch; TensorFlow, Flax and GPT-2 store (in, out). "
+            "Take it with `get_unchecked` and transpose it: `Linear(w.t(), bias)`"
+        )
+    raise error
