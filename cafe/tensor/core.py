@@ -22,12 +22,14 @@ from ._conv import ConvMethods
 from ._create import CreateMethods
 from ._extreme import ExtremeMethods
 from ._indexing import IndexingMethods
+from ._join import JoinMethods
 from ._layout import LayoutMethods
 from ._matmul import MatmulMethods
 from ._pad import PadMethods
 from ._pool import PoolMethods
 from ._reduce import ReduceMethods
 from ._resample import ResampleMethods
+from ._slice import SliceMethods
 from ._unary import UnaryMethods
 from .base import Base, _next_id, wrap
 from .convert import check_device, to_array
@@ -57,6 +59,8 @@ class Tensor(
     ReduceMethods,
     ExtremeMethods,
     LayoutMethods,
+    SliceMethods,
+    JoinMethods,
     PadMethods,
     IndexingMethods,
     MatmulMethods,

@@ -1,0 +1,153 @@
+"""Methods that put tensors together, or a tensor beside copies of itself (floor 4). Any dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from cafe.dtype import check_same
+from cafe.errors import Error, OpRequiresAtLeastOneTensor
+from cafe.ops.layout import Cat, Unslice
+from cafe.shape import Dim, ShapeLike, check_cat, parse_shape, resolve_dim, resolve_new_dim
+
+from .base import Base, apply
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+
+class JoinMethods(Base):
+    """Joins, repeats, pads along one dim (`pad` takes several)."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def cat(tensors: Sequence[Tensor], dim: Dim) -> Tensor:
+        """Tensors one after the other along a dim; one tensor alone is given back itself.
+
+        Shape: (…, n₁, …), (…, n₂, …), … → (…, n₁ + n₂ + …, …).
+        Raises: OpRequiresAtLeastOneTensor, ShapeMismatchCat, UnexpectedNumberOfDims, DTypeMismatchBinaryOp, DimOutOfRange.
+        Gradient: each takes its part of g.
+        Source: candle-core/src/tensor_cat.rs, cat.
+
+        >>> import cafe
+        >>> cafe.Tensor.cat([cafe.Tensor([[1, 2]]), cafe.Tensor([[3, 4], [5, 6]])], 0).tolist()
+        [[1, 2], [3, 4], [5, 6]]
+        """
+        return _cat(tensors, dim)
+
+    @staticmethod
+    def stack(tensors: Sequence[Tensor], dim: Dim) -> Tensor:
+        """Tensors of one shape side by side along a new dim; `-1` or `D.Minus1` puts it last.
+
+        Shape: n of (…, …) → (…, n, …).
+        Raises: OpRequiresAtLeastOneTensor, ShapeMismatchCat, UnexpectedNumberOfDims, DTypeMismatchBinaryOp, DimOutOfRange.
+        Gradient: each takes its part of g.
+        Source: candle-core/src/tensor.rs, stack.
+
+        >>> import cafe
+        >>> a, b = cafe.Tensor([1, 2]), cafe.Tensor([3, 4])
+        >>> cafe.Tensor.stack([a, b], 0).tolist(), cafe.Tensor.stack([a, b], -1).tolist()
+        ([[1, 2], [3, 4]], [[1, 3], [2, 4]])
+        """
+        if not tensors:
+            raise OpRequiresAtLeastOneTensor("stack")
+        d = resolve_new_dim(tensors[0].shape, dim, "stack")
+        return _cat([t.unsqueeze(min(d, len(t.shape))) for t in tensors], d)
+
+    def repeat(self, shape: ShapeLike) -> Tensor:
+        """Copies side by side, shape[i] of them along dim i. Fewer counts than dims go to the first dims; more put new dims in front.
+
+        Shape: (n₀, n₁, …), (r₀, r₁, …) → (r₀ n₀, r₁ n₁, …).
+        Gradient: g, summed over the copies.
+        Source: candle-core/src/tensor.rs, repeat.
+
+        >>> import cafe
+        >>> cafe.Tensor([[1, 2]]).repeat((2, 2)).tolist(), cafe.Tensor([1, 2]).repeat((2, 1)).tolist()
+        ([[1, 2, 1, 2], [1, 2, 1, 2]], [[1, 2], [1, 2]])
+        """
+        counts = parse_shape(shape)
+        out: Any = self
+        for _ in range(len(counts) - len(self.shape)):
+            out = out.unsqueeze(0)
+        for d, n in enumerate(counts):
+            out = out.narrow(d, 0, 0) if n == 0 else _cat([out] * n, d)
+        return out  # type: ignore[no-any-return]
+
+    def roll(self, shift: int, dim: Dim) -> Tensor:
+        """Shifted along a dim, towards its end for a positive shift, what falls off coming in at the other end.
+
+        Shape: any → the same.
+        Raises: DimOutOfRange.
+        Gradient: g, rolled back.
+        Source: candle-core/src/tensor.rs, roll.
+
+        >>> import cafe
+        >>> cafe.Tensor([1, 2, 3, 4]).roll(1, 0).tolist(), cafe.Tensor([1, 2, 3, 4]).roll(-1, 0).tolist()
+        ([4, 1, 2, 3], [2, 3, 4, 1])
+        """
+        d = resolve_dim(self.shape, dim, "roll")
+        size = self.shape[d]
+        if size == 0 or shift % size == 0:
+            return self  # type: ignore[return-value]
+        cut, t = size - shift % size, self._plainly()
+        return _cat([t.narrow(d, cut, size - cut), t.narrow(d, 0, cut)], d)
+
+    def pad_with_zeros(self, dim: Dim, left: int, right: int) -> Tensor:
+        """With so many zeros before and after along a dim.
+
+        Shape: (…, n, …) → (…, left + n + right, …).
+        Raises: Error for a negative count, DimOutOfRange.
+        Gradient: g, without the pads.
+        Source: candle-core/src/tensor.rs, pad_with_zeros.
+
+        >>> import cafe
+        >>> cafe.Tensor([1, 2]).pad_with_zeros(0, 1, 2).tolist()
+        [0, 1, 2, 0, 0]
+        """
+        d = resolve_dim(self.shape, dim, "pad_with_zeros")
+        _check_pads("pad_with_zeros", left, right)
+        size = self.shape[d]
+        shape = (*self.shape[:d], left + size + right, *self.shape[d + 1 :])
+        return apply(Unslice((*(slice(None),) * d, slice(left, left + size)), shape), self)
+
+    def pad_with_same(self, dim: Dim, left: int, right: int) -> Tensor:
+        """With the first place repeated before and the last one after along a dim.
+
+        Shape: (…, n, …) → (…, left + n + right, …).
+        Raises: Error for a negative count or on a dim of size 0, DimOutOfRange.
+        Gradient: g; the first and the last place take the sums of their copies, too.
+        Source: candle-core/src/tensor.rs, pad_with_same.
+
+        >>> import cafe
+        >>> x = cafe.Var([1.0, 2.0])
+        >>> x.pad_with_same(0, 1, 2).tolist(), x.pad_with_same(0, 1, 2).backward()[x].tolist()
+        ([1.0, 1.0, 2.0, 2.0, 2.0], [2.0, 3.0])
+        """
+        d = resolve_dim(self.shape, dim, "pad_with_same")
+        _check_pads("pad_with_same", left, right)
+        size = self.shape[d]
+        if size == 0 and (left or right):
+            raise Error("cannot use pad_with_same on an empty tensor")
+        t = self._plainly()
+        first, last = t.narrow(d, 0, min(1, size)), t.narrow(d, max(0, size - 1), min(1, size))
+        return _cat([*[first] * left, t, *[last] * right], d)
+
+    def _plainly(self) -> Tensor:
+        """This tensor, as one whose other methods the type checker knows."""
+        return self  # type: ignore[return-value]
+
+
+def _check_pads(name: str, left: int, right: int) -> None:
+    if left < 0 or right < 0:
+        raise Error(f"{name}: left and right must be at least 0, got {left} and {right}")
+
+
+def _cat(tensors: Sequence[Base], dim: Dim) -> Tensor:
+    if not tensors:
+        raise OpRequiresAtLeastOneTensor("cat")
+    d = resolve_dim(tensors[0].shape, dim, "cat")
+    check_cat([t.shape for t in tensors], d)
+    for t in tensors[1:]:
+        check_same("cat", tensors[0]._data, t._data)
+    return tensors[0] if len(tensors) == 1 else apply(Cat(d), *tensors)  # type: ignore[return-value]
