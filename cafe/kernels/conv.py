@@ -15,6 +15,7 @@ Bound of each: K · eps times the same sum over absolute values, with K the numb
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -24,7 +25,14 @@ import numpy as np
 from cafe.dtype import Array
 from cafe.shape import conv_out
 
+from . import _ffi
 from .base import XP, composition, primitive, twins
+
+_CONV = _ffi.kernel("conv")
+_INPUT_GRAD = _ffi.kernel("conv_input_grad")
+_WEIGHT_GRAD = _ffi.kernel("conv_weight_grad")
+_IM2COL = _ffi.kernel("im2col")
+_COL2IM = _ffi.kernel("col2im")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,14 @@ def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: 
 
     As a matrix, (C ∏k) × ∏L for each image, the convolution is a product with the kernel's rows.
     """
-    return im2col_ref(x, kernel, stride, padding, dilation)
+    found = _IM2COL.get(x.dtype)
+    if found is None or not 1 <= len(kernel) <= 2:
+        return im2col_ref(x, kernel, stride, padding, dilation)
+    places = conv_out(x.shape[2:], kernel, stride, padding, dilation)
+    cols = np.empty((*x.shape[:2], *kernel, *places), x.dtype)
+    f, p = found
+    _ffi.check(f(p(cols), p(_row_major(x)), _sizes(x.shape, (1, 1, *kernel), places, Geometry(stride, padding, dilation))))
+    return cols
 
 
 @primitive
@@ -79,7 +94,14 @@ def col2im(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padding:
 
     An element is the sum of its patches' entries in ascending order of k.
     """
-    return col2im_ref(cols, size, stride, padding, dilation)
+    found, axes = _COL2IM.get(cols.dtype), len(size)
+    if found is None or not 1 <= axes <= 2:
+        return col2im_ref(cols, size, stride, padding, dilation)
+    x = np.empty((*cols.shape[:2], *size), cols.dtype)
+    shape, places = (1, 1, *cols.shape[2 : 2 + axes]), cols.shape[2 + axes :]
+    f, p = found
+    _ffi.check(f(p(x), p(_row_major(cols)), _sizes(x.shape, shape, places, Geometry(stride, padding, dilation))))
+    return x
 
 
 @primitive
@@ -99,7 +121,15 @@ def col2im_ref(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padd
 
 def conv(x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
     """y = w ∗ x + b: x (N, C, *S), w (O, C/G, *k), b (O) → (N, O, *L)."""
-    return twins.conv(x, w, b, geometry)
+    found = _CONV.get(x.dtype)
+    if found is None or not _same(x, w) or (b is not None and not _same(x, b)):
+        return twins.conv(x, w, b, geometry)
+    places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
+    y = np.empty((x.shape[0], w.shape[0], *places), x.dtype)
+    f, p = found
+    bias = _ffi.NULL if b is None else p(_row_major(b))
+    _ffi.check(f(p(y), p(_row_major(x)), p(_row_major(w)), bias, _sizes(x.shape, w.shape, places, geometry)))
+    return y
 
 
 @composition
@@ -116,7 +146,13 @@ def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometr
 
     Read as a function of g it is the transposed convolution, with O channels in and C out.
     """
-    return twins.conv_input_grad(g, w, size, geometry)
+    found = _INPUT_GRAD.get(g.dtype)
+    if found is None or not _same(g, w):
+        return twins.conv_input_grad(g, w, size, geometry)
+    x = np.empty((g.shape[0], w.shape[1] * geometry.groups, *size), g.dtype)
+    f, p = found
+    _ffi.check(f(p(x), p(_row_major(g)), p(_row_major(w)), _sizes(x.shape, w.shape, g.shape[2:], geometry)))
+    return x
 
 
 @composition
@@ -129,7 +165,15 @@ def conv_input_grad_ref(xp: XP, g: Array, w: Array, size: tuple[int, ...], geome
 
 def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
     """The gradient of Σ g conv(x, w) in w: g (N, O, *L), x (N, C, *S) → (O, C/G, *kernel). It does not depend on w."""
-    return twins.conv_weight_grad(g, x, kernel, geometry)
+    found = _WEIGHT_GRAD.get(g.dtype)
+    if found is None or not _same(g, x):
+        return twins.conv_weight_grad(g, x, kernel, geometry)
+    w = np.empty((g.shape[1], x.shape[1] // geometry.groups, *kernel), g.dtype)
+    sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
+    work = np.empty(_ffi.lib.cafe_conv_weight_grad_work(sizes), g.dtype)
+    f, p = found
+    _ffi.check(f(p(w), p(_row_major(g)), p(_row_major(x)), p(work), sizes))
+    return w
 
 
 @composition
@@ -160,3 +204,25 @@ def _rows(xp: XP, w: Array, groups: int) -> Array:
 def _columns(xp: XP, a: Array, groups: int, axes: int) -> Array:
     """(N, channels or patches, *L) as a matrix for each image and group, whose columns are the places: (N, G, …/G, ∏L)."""
     return xp.reshape(a, (a.shape[0], groups, prod(a.shape[1:-axes]) // groups, prod(a.shape[-axes:])))
+
+
+def _same(x: Array, other: Array) -> bool:
+    """Whether C can take the two together: one dtype, one or two spatial axes."""
+    return x.dtype is other.dtype and 3 <= x.ndim <= 4
+
+
+def _row_major(x: Array) -> Array:
+    return x if x.flags.c_contiguous else np.ascontiguousarray(x)
+
+
+@lru_cache(1024)
+def _sizes(x: tuple[int, ...], w: tuple[int, ...], places: tuple[int, ...], geometry: Geometry) -> Any:
+    """The sixteen sizes that the C API wants; one axis is a second of two, whose first has size 1."""
+
+    def two(sizes: tuple[int, ...], fill: int) -> tuple[int, ...]:
+        return (fill, *sizes) if len(sizes) == 1 else sizes
+
+    channels = (x[0], x[1], w[0], geometry.groups)
+    sizes = (*two(x[2:], 1), *two(w[2:], 1), *two(places, 1))
+    walk = (*two(geometry.stride, 1), *two(geometry.padding, 0), *two(geometry.dilation, 1))
+    return _ffi.ffi.new("int64_t[16]", (*channels, *sizes, *walk))
