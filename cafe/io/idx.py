@@ -90,7 +90,7 @@ def _unpacked(file: BinaryIO) -> Iterator[tuple[BinaryIO, int]]:
         return
     try:
         with gzip.GzipFile(fileobj=file) as unpacked:
-            yield io.BufferedReader(unpacked), _GZIP_RATIO * size  # type: ignore[type-var, arg-type, misc]
+            yield io.BufferedReader(unpacked), _GZIP_RATIO * size
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FormatError(f"idx: the file is damaged: {error}") from error
 

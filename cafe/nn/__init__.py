@@ -6,6 +6,7 @@ from cafe.nn import AdamW, VarBuilder, VarMap, linear, loss, ops
 from . import init, loss, ops, optim
 from .activation import Activation, PReLU, prelu
 from .attention import scaled_dot_product_attention
+from .checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from .clip import clip_grad_norm, clip_grad_value
 from .conv import (
     Conv1d,
@@ -99,6 +100,7 @@ __all__ = [
     "BatchNorm",
     "BatchNormConfig",
     "Cache",
+    "Checkpoint",
     "Conv1d",
     "Conv1dConfig",
     "Conv2d",
@@ -185,6 +187,7 @@ __all__ = [
     "linear",
     "linear_b",
     "linear_no_bias",
+    "load_checkpoint",
     "loss",
     "lstm",
     "lstm_stack",
@@ -197,6 +200,7 @@ __all__ = [
     "rope_i",
     "rope_thd",
     "rotary_angles",
+    "save_checkpoint",
     "scaled_dot_product_attention",
     "seq",
     "sinusoidal_positions",
