@@ -30,6 +30,7 @@ from ._pool import PoolMethods
 from ._reduce import ReduceMethods
 from ._resample import ResampleMethods
 from ._slice import SliceMethods
+from ._sort import SortMethods
 from ._unary import UnaryMethods
 from .base import Base, _next_id, wrap
 from .convert import check_device, to_array
@@ -63,6 +64,7 @@ class Tensor(
     JoinMethods,
     PadMethods,
     IndexingMethods,
+    SortMethods,
     MatmulMethods,
     ConvMethods,
     PoolMethods,

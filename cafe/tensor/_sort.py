@@ -1,0 +1,52 @@
+"""Sorting along the last dim (floor 4). Any dtype, any strides; NaN comes last whichever the order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cafe.errors import bail
+from cafe.ops.sort import Sort
+
+from .base import Base, apply_with_const, wrap
+
+if TYPE_CHECKING:
+    from .core import Tensor
+
+
+class SortMethods(Base):
+    """Order."""
+
+    __slots__ = ()
+
+    def sort_last_dim(self, asc: bool) -> tuple[Tensor, Tensor]:
+        """Each row in rising (or falling) order, and where its elements came from, as U32; equals keep their order.
+
+        Shape: (…, n) → (…, n) twice.
+        Raises: Error for a scalar.
+        Gradient: g, back where each element came from; the places have none.
+        Source: candle-core/src/sort.rs, sort_last_dim.
+
+        >>> import cafe
+        >>> x = cafe.Var([[3.0, 1.0, 2.0]])
+        >>> y, places = x.sort_last_dim(True)
+        >>> y.tolist(), places.tolist(), (y * cafe.Tensor([[1.0, 2.0, 4.0]])).backward()[x].tolist()
+        ([[1.0, 2.0, 3.0]], [[1, 2, 0]], [[4.0, 1.0, 2.0]])
+        """
+        if not self.shape:
+            bail("empty last-dim in arg-sort")
+        y, ids = apply_with_const(Sort(asc), self)
+        return y, wrap(ids)
+
+    def arg_sort_last_dim(self, asc: bool) -> Tensor:
+        """Where the elements of each row stand in rising (or falling) order, as U32; equals keep their order.
+
+        Shape: (…, n) → (…, n).
+        Raises: Error for a scalar.
+        Gradient: none.
+        Source: candle-core/src/sort.rs, arg_sort_last_dim.
+
+        >>> import cafe
+        >>> cafe.Tensor([3.0, 1.0, 2.0]).arg_sort_last_dim(False).tolist()
+        [0, 2, 1]
+        """
+        return self.sort_last_dim(asc)[1]
