@@ -29,7 +29,7 @@ from .binary import (
     where,
     zeros,
 )
-from .conv import col2im, conv, conv_bias_grad, conv_input_grad, conv_weight_grad, im2col
+from .conv import col2im, conv, conv_input_grad, conv_weight_grad, im2col
 from .indexing import gather, index_add, index_select, last_writes, scatter, scatter_add
 from .layout import broadcast_to, cast, cat, contiguous, copy, permute, reshape, slice, unslice
 from .loss import (
@@ -99,7 +99,7 @@ from .unfold import fold, unfold
 __all__ = [
     "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "assign", "attention", "attention_backward", "avg_pool",
     "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to", "cast",
-    "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv", "conv_bias_grad", "conv_input_grad",
+    "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv", "conv_input_grad",
     "conv_weight_grad", "copy", "cos", "cross_entropy", "cross_entropy_backward", "cross_entropy_with_grad", "cumsum", "div", "elu", "eq",
     "erf", "exp", "floor", "fold", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm",
     "group_norm_backward", "gru", "gru_backward", "gt", "im2col", "index_add", "index_select", "keep_mask", "last_writes", "layer_norm",

@@ -186,16 +186,6 @@ def conv_weight_grad_ref(xp: XP, g: Array, x: Array, kernel: tuple[int, ...], ge
     return xp.reshape(xp.sum(each, (0,), False), (g.shape[1], x.shape[1] // groups, *kernel))
 
 
-def conv_bias_grad(g: Array) -> Array:
-    """The gradient of a bias: g (N, O, *L) → (O), summed over images and places."""
-    return twins.conv_bias_grad(g)
-
-
-@composition
-def conv_bias_grad_ref(xp: XP, g: Array) -> Array:
-    return xp.sum(g, (0, *range(2, len(g.shape))), False)
-
-
 def _rows(xp: XP, w: Array, groups: int) -> Array:
     """The kernels as the rows of a matrix for each group: (G, O/G, C/G ∏k)."""
     return xp.reshape(w, (groups, w.shape[0] // groups, prod(w.shape[1:])))

@@ -30,7 +30,7 @@ class Conv(Op):
         gw = xp.conv_weight_grad(g, x, w.shape[2:], self.geometry) if r.need[1] else None
         if not b:
             return gx, gw
-        return gx, gw, xp.conv_bias_grad(g) if r.need[2] else None
+        return gx, gw, xp.sum(g, (0, *range(2, len(g.shape))), False) if r.need[2] else None
 
 
 class ConvInputGrad(Op):

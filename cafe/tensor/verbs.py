@@ -14,7 +14,7 @@ import numpy as np
 from cafe import kernels
 from cafe.dtype import Array, DTypeLike, as_dtype
 from cafe.kernels.attention import attention_backward_ref, attention_ref
-from cafe.kernels.conv import Geometry, conv_bias_grad_ref
+from cafe.kernels.conv import Geometry
 from cafe.kernels.loss import bce_with_logits_backward_ref, cross_entropy_backward_ref, cross_entropy_with_grad_ref, mse_backward_ref
 from cafe.kernels.norm import (
     batch_norm_backward_ref,
@@ -296,7 +296,6 @@ class Verbs:
     silu_backward = partialmethod(_on_self, silu_backward_ref)
     gelu_backward = partialmethod(_on_self, gelu_backward_ref)
     gelu_erf_backward = partialmethod(_on_self, gelu_erf_backward_ref)
-    conv_bias_grad = partialmethod(_on_self, conv_bias_grad_ref)
     prod_backward = partialmethod(_on_self, prod_backward_ref)
     softmax_backward = partialmethod(_on_self, softmax_backward_ref)
     log_softmax_backward = partialmethod(_on_self, log_softmax_backward_ref)
