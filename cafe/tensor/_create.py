@@ -41,26 +41,57 @@ class CreateMethods(Base):
 
     @classmethod
     def new(cls, data: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
-        """`Tensor(data)`: floats give F32, ints I64, bools U8; an array keeps its dtype.
+        """`Tensor(data)`: floats give F32, ints I64, bools U8; a NumPy array keeps its dtype. The data is copied.
 
-        Raises: Error for ragged nesting, UnsupportedDTypeForOp for a dtype that cafe lacks.
+        Shape: that of the nesting.
+        Raises: Error for ragged nesting, UnsupportedDTypeForOp for a dtype that cafe lacks, IntegerOverflow.
+        Source: candle-core/src/tensor.rs, new.
+
+        >>> import cafe
+        >>> cafe.Tensor.new([[1, 2], [3, 4]]).dtype, cafe.Var.new([1.0]).is_variable()
+        (I64, True)
         """
         check_device(device)
         return cls._made(to_array(data, dtype))  # type: ignore[no-any-return]
 
     @classmethod
     def zeros(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
-        """Zeros."""
+        """Zeros.
+
+        Shape: the one given.
+        Source: candle-core/src/tensor.rs, zeros.
+
+        >>> import cafe
+        >>> cafe.Tensor.zeros((2, 2)).tolist(), cafe.Tensor.zeros(1, "u8").tolist()
+        ([[0.0, 0.0], [0.0, 0.0]], [0])
+        """
         return cls._made(np.zeros(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
     def ones(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
-        """Ones."""
+        """Ones.
+
+        Shape: the one given.
+        Source: candle-core/src/tensor.rs, ones.
+
+        >>> import cafe
+        >>> cafe.Tensor.ones(3).tolist()
+        [1.0, 1.0, 1.0]
+        """
         return cls._made(np.ones(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
     def full(cls, value: Any, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
-        """One number everywhere, value first as in candle; the dtype is the number's: float F32, int I64."""
+        """One number everywhere, value first as in candle; the dtype is the number's: a float gives F32, an int I64.
+
+        Shape: the one given.
+        Raises: Error when an integer dtype is to hold another number, IntegerOverflow.
+        Source: candle-core/src/tensor.rs, full.
+
+        >>> import cafe
+        >>> cafe.Tensor.full(42, (1, 3)).tolist(), cafe.Tensor.full(0.5, 1).dtype
+        ([[42, 42, 42]], F32)
+        """
         target = (default_dtype(value) if dtype is None else as_dtype(dtype)).numpy
         out = np.zeros(shaped(shape, device), target)
         out[...] = number_for(out, value, "full")
@@ -68,18 +99,28 @@ class CreateMethods(Base):
 
     @classmethod
     def arange(cls, start: Any, end: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
-        """start, start + 1, … below end. Ints give I64, a float gives F32."""
+        """start, start + 1, … below end. Ints give I64, a float gives F32.
+
+        Shape: (⌈end − start⌉), (0) if there is nothing between.
+        Source: candle-core/src/tensor.rs, arange.
+
+        >>> import cafe
+        >>> cafe.Tensor.arange(2, 5).tolist(), cafe.Tensor.arange(0.0, 2.0).tolist()
+        ([2, 3, 4], [0.0, 1.0])
+        """
         return cls.arange_step(start, end, type(start)(1), dtype, device)
 
     @classmethod
     def arange_step(cls, start: Any, end: Any, step: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
-        """⌈(end − start) / step⌉ numbers, the i-th start + i · step.
+        """start, start + step, … up to end, without it: the i-th is start + i · step, so nothing drifts (candle adds up its steps).
 
-        Raises: Error for a step of 0.
+        Shape: (⌈(end − start) / step⌉).
+        Raises: Error for a step of 0, IntegerOverflow for numbers that the dtype cannot hold.
+        Source: candle-core/src/tensor.rs, arange_step.
 
         >>> import cafe
-        >>> cafe.Tensor.arange_step(0, 1, 0.25).tolist()
-        [0.0, 0.25, 0.5, 0.75]
+        >>> cafe.Tensor.arange_step(0, 1, 0.25).tolist(), cafe.Tensor.arange_step(5, 0, -2).tolist()
+        ([0.0, 0.25, 0.5, 0.75], [5, 3, 1])
         """
         check_device(device)
         if step == 0:
@@ -98,6 +139,10 @@ class CreateMethods(Base):
     def linspace(cls, start: float, stop: float, steps: int, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
         """`steps` numbers evenly from start to stop, both included; one step gives start.
 
+        Shape: (steps).
+        Raises: Error for a negative count, UnsupportedDTypeForOp for an integer dtype.
+        Source: ours; candle has none.
+
         >>> import cafe
         >>> cafe.Tensor.linspace(0, 1, 5).tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -109,40 +154,92 @@ class CreateMethods(Base):
 
     @classmethod
     def rand(cls, lo: float, up: float, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
-        """Uniform in [lo, up)."""
+        """Uniform random numbers in [lo, up).
+
+        Shape: the one given.
+        Raises: UnsupportedDTypeForOp for an integer dtype.
+        Source: candle-core/src/tensor.rs, rand.
+
+        >>> import cafe
+        >>> cafe.manual_seed(1)
+        >>> t = cafe.Tensor.rand(2.0, 3.0, (1000,))
+        >>> t.ge(2.0).to_dtype("u32").sum_all().item(), t.lt(3.0).to_dtype("u32").sum_all().item()
+        (1000, 1000)
+        """
         target = _float(dtype, "rand_uniform")
         values = uniform(shaped(shape, device), float(lo), float(up), generator).astype(target)
         return cls._made(np.where(values < target.type(up), values, target.type(lo)) if up > lo else values)  # type: ignore[no-any-return]
 
     @classmethod
     def randn(cls, mean: float, std: float, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
-        """Normal with this mean and standard deviation, in candle's order: mean, std, shape."""
+        """Normal random numbers, in candle's order: mean, standard deviation, shape.
+
+        Shape: the one given.
+        Raises: UnsupportedDTypeForOp for an integer dtype.
+        Source: candle-core/src/tensor.rs, randn.
+
+        >>> import cafe
+        >>> cafe.manual_seed(1)
+        >>> t = cafe.Tensor.randn(5.0, 0.5, (4000,))
+        >>> print(f"{t.mean_all().item():.1f} {t.var(0).item() ** 0.5:.1f}")
+        5.0 0.5
+        """
         target = _float(dtype, "rand_normal")
         return cls._made(normal(shaped(shape, device), float(mean), float(std), generator).astype(target))  # type: ignore[no-any-return]
 
     @classmethod
     def eye(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
-        """Ones on the diagonal: (n, n)."""
+        """Ones on the diagonal.
+
+        Shape: (n, n).
+        Source: candle-core/src/tensor.rs, eye.
+
+        >>> import cafe
+        >>> cafe.Tensor.eye(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        """
         check_device(device)
         return cls._made(np.eye(n, dtype=np.uint8).astype(as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
     def tril2(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
-        """Ones on and below the diagonal: (n, n)."""
+        """Ones on and below the diagonal.
+
+        Shape: (n, n).
+        Source: candle-core/src/tensor.rs, tril2.
+
+        >>> import cafe
+        >>> cafe.Tensor.tril2(2, "u8").tolist()
+        [[1, 0], [1, 1]]
+        """
         check_device(device)
         return cls._made(np.tri(n, dtype=np.uint8).astype(as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
     def triu2(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
-        """Ones on and above the diagonal: (n, n)."""
+        """Ones on and above the diagonal.
+
+        Shape: (n, n).
+        Source: candle-core/src/tensor.rs, triu2.
+
+        >>> import cafe
+        >>> cafe.Tensor.triu2(2, "u8").tolist()
+        [[1, 1], [0, 1]]
+        """
         check_device(device)
         return cls._made(np.tri(n, dtype=np.uint8).T.astype(as_dtype(dtype).numpy, order="C"))  # type: ignore[no-any-return]
 
     @classmethod
     def from_vec(cls, data: Any, shape: Any, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor:
-        """Flat data under a shape, in which one size may be a hole.
+        """Flat data under a shape, in which one size may be a hole: -1, None or ().
 
-        Raises: ShapeMismatch when the counts differ.
+        Shape: the one given, of as many elements.
+        Raises: ShapeMismatch when the counts differ; Error when the hole cannot be filled.
+        Source: candle-core/src/tensor.rs, from_vec.
+
+        >>> import cafe
+        >>> cafe.Tensor.from_vec(range(6), (2, -1)).tolist()
+        [[0, 1, 2], [3, 4, 5]]
         """
         check_device(device)
         array = to_array(list(data) if isinstance(data, Iterable) and not isinstance(data, np.ndarray | Sequence | Base) else data, dtype)
@@ -154,19 +251,37 @@ class CreateMethods(Base):
 
     @classmethod
     def from_slice(cls, data: Any, shape: Any, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor:
-        """`from_vec`."""
+        """`from_vec`, by its other name in candle.
+        """
         return cls.from_vec(data, shape, device, dtype)
 
     @classmethod
     def from_iter(cls, data: Iterable[Any], device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor:
-        """The numbers of an iterable, rank 1."""
+        """The numbers of an iterable.
+
+        Shape: (n).
+        Source: candle-core/src/tensor.rs, from_iter.
+
+        >>> import cafe
+        >>> cafe.Tensor.from_iter(n * n for n in range(4)).tolist()
+        [0, 1, 4, 9]
+        """
         return cls.new(list(data), dtype, device)
 
     @classmethod
     def from_numpy(cls, array: Array) -> Tensor:
-        """A tensor over the array's own memory (a bool array as U8): a later write to the array is seen. Other byte orders are copied.
+        """A tensor over an array's own memory (a bool array as U8): a later write to the array is seen. Other byte orders are copied.
 
-        Raises: UnsupportedDTypeForOp for a dtype that cafe lacks.
+        Shape: the array's, with its strides.
+        Raises: UnsupportedDTypeForOp for a dtype that cafe lacks, TypeError for what is no ndarray.
+        Source: ours.
+
+        >>> import cafe, numpy
+        >>> array = numpy.zeros(2)
+        >>> t = cafe.Tensor.from_numpy(array)
+        >>> array[1] = 5.0
+        >>> t.tolist()
+        [0.0, 5.0]
         """
         if not isinstance(array, np.ndarray):
             raise TypeError(f"from_numpy: expected an ndarray, found {type(array).__name__}")
@@ -175,34 +290,94 @@ class CreateMethods(Base):
 
     @classmethod
     def from_dlpack(cls, source: Any) -> Tensor:
-        """A tensor over the memory of anything that speaks DLPack on the CPU (a PyTorch tensor, a JAX array)."""
+        """A tensor over the memory of anything that speaks DLPack on the CPU (a PyTorch tensor, a JAX array).
+
+        Shape: the source's.
+        Raises: UnsupportedDTypeForOp for a dtype that cafe lacks.
+        Source: ours.
+
+        >>> import cafe, numpy
+        >>> cafe.Tensor.from_dlpack(numpy.arange(3)).tolist()
+        [0, 1, 2]
+        """
         return cls.from_numpy(np.from_dlpack(source))
 
     def zeros_like(self) -> Tensor:
-        """Zeros of this shape and dtype."""
+        """Zeros of this shape and dtype.
+
+        Shape: the same.
+        Source: candle-core/src/tensor.rs, zeros_like.
+
+        >>> import cafe
+        >>> cafe.Tensor([1, 2]).zeros_like().tolist()
+        [0, 0]
+        """
         return wrap(np.zeros(self.shape, self._data.dtype))
 
     def ones_like(self) -> Tensor:
-        """Ones of this shape and dtype."""
+        """Ones of this shape and dtype.
+
+        Shape: the same.
+        Source: candle-core/src/tensor.rs, ones_like.
+
+        >>> import cafe
+        >>> cafe.Tensor([3.0, 4.0]).ones_like().tolist()
+        [1.0, 1.0]
+        """
         return wrap(np.ones(self.shape, self._data.dtype))
 
     def full_like(self, value: Any) -> Tensor:
-        """One number everywhere, of this shape and dtype."""
+        """One number everywhere, of this shape and dtype.
+
+        Shape: the same.
+        Raises: Error for a number that an integer dtype cannot hold.
+        Source: ours.
+
+        >>> import cafe
+        >>> cafe.Tensor([1.0, 2.0]).full_like(7).tolist()
+        [7.0, 7.0]
+        """
         return CreateMethods.full(value, self.shape, self.dtype)
 
     def rand_like(self, lo: float, up: float) -> Tensor:
-        """Uniform in [lo, up), of this shape and dtype."""
+        """Uniform random numbers in [lo, up), of this shape and dtype.
+
+        Shape: the same.
+        Raises: UnsupportedDTypeForOp for an integer dtype.
+        Source: candle-core/src/tensor.rs, rand_like.
+
+        >>> import cafe
+        >>> cafe.Tensor.zeros((2, 3)).rand_like(0.0, 1.0).dims()
+        [2, 3]
+        """
         return CreateMethods.rand(lo, up, self.shape, self.dtype)
 
     def randn_like(self, mean: float, std: float) -> Tensor:
-        """Normal, of this shape and dtype."""
+        """Normal random numbers, of this shape and dtype.
+
+        Shape: the same.
+        Raises: UnsupportedDTypeForOp for an integer dtype.
+        Source: candle-core/src/tensor.rs, randn_like.
+
+        >>> import cafe
+        >>> cafe.Tensor.zeros((2, 3), "f64").randn_like(0.0, 1.0).dtype
+        F64
+        """
         return CreateMethods.randn(mean, std, self.shape, self.dtype)
 
     @staticmethod
     def meshgrid(tensors: Sequence[Tensor], xy_indexing: bool = False) -> list[Tensor]:
-        """Each vector repeated over the grid of all: n vectors of sizes s → n tensors of shape s (the first two swapped for xy).
+        """Each vector repeated over the grid of all, as views; `xy_indexing` swaps the first two dims, as NumPy does by default.
 
+        Shape: n vectors (s₀), (s₁), … → n tensors (s₀, s₁, …), or (s₁, s₀, …) for xy.
         Raises: OpRequiresAtLeastTwoTensors, UnexpectedNumberOfDims.
+        Gradient: g, summed over what each vector was repeated along.
+        Source: candle-core/src/tensor.rs, meshgrid.
+
+        >>> import cafe
+        >>> x, y = cafe.Tensor.meshgrid([cafe.Tensor([1, 2]), cafe.Tensor([3, 4, 5])])
+        >>> x.tolist(), y.tolist()
+        ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
         """
         if len(tensors) < 2:
             raise OpRequiresAtLeastTwoTensors("meshgrid")

@@ -23,11 +23,17 @@ class MatmulMethods(Base):
     __slots__ = ()
 
     def matmul(self, rhs: Tensor) -> Tensor:
-        """a @ b: (…, m, k), (…, k, n) → (…, m, n), the same batch dims on both sides. Gradient: g bᵀ and aᵀ g.
+        """The matrix product, `a @ b`, of one batch: c[…, i, j] = Σₖ a[…, i, k] b[…, k, j]. Any strides; zeros where k is empty.
 
-        Any strides. Zeros where k = 0.
-
+        Shape: (…, m, k), (…, k, n) → (…, m, n), the same batch dims on both sides.
         Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for integers.
+        Gradient: g bᵀ to a, aᵀ g to b.
+        Source: candle-core/src/tensor.rs, matmul; unlike batch dims with one product are refused (candle takes the left's).
+
+        >>> import cafe
+        >>> a, b = cafe.Var([[1.0, 2.0], [3.0, 4.0]]), cafe.Tensor([[1.0], [10.0]])
+        >>> a.matmul(b).tolist(), a.matmul(b).sum_all().backward()[a].tolist()
+        ([[21.0], [43.0]], [[1.0, 10.0], [1.0, 10.0]])
         """
         check_matmul(self._data.shape, rhs._data.shape)
         check_same("matmul", self._data, rhs._data)
@@ -35,9 +41,17 @@ class MatmulMethods(Base):
         return apply(_MATMUL, self, rhs)
 
     def broadcast_matmul(self, rhs: Tensor) -> Tensor:
-        """a @ b with the batch dims broadcast: (…, m, k), (…, k, n) → (…, m, n). Gradient: summed back to each shape.
+        """The matrix product with the batch dims broadcast.
 
-        Raises: Error with candle's texts for ranks below 2 or unlike inner dims, ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+        Shape: (…, m, k), (…, k, n) → (…, m, n), the batch dims matched from the last.
+        Raises: Error with candle's texts for ranks below 2 or unlike inner dims, ShapeMismatchBinaryOp, DTypeMismatchBinaryOp,
+        UnsupportedDTypeForOp for integers.
+        Gradient: as `matmul`, summed back over what each side was repeated along.
+        Source: candle-core/src/tensor.rs, broadcast_matmul.
+
+        >>> import cafe
+        >>> cafe.Tensor.ones((3, 1, 2, 4)).broadcast_matmul(cafe.Tensor.ones((4, 5))).dims()
+        [3, 1, 2, 5]
         """
         a, b = self._data, rhs._data
         if a.ndim < 2 or b.ndim < 2:
@@ -51,9 +65,16 @@ class MatmulMethods(Base):
         return apply(_MATMUL, self, rhs)
 
     def mv(self, rhs: Tensor) -> Tensor:
-        """A matrix and a vector: (m, k), (k) → (m).
+        """The product of a matrix and a vector.
 
-        Raises: ShapeMismatchBinaryOp.
+        Shape: (m, k), (k) → (m).
+        Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for integers.
+        Gradient: as `matmul`.
+        Source: candle-core/src/tensor.rs, mv.
+
+        >>> import cafe
+        >>> cafe.Tensor([[1.0, 2.0], [3.0, 4.0]]).mv(cafe.Tensor([1.0, 10.0])).tolist()
+        [21.0, 43.0]
         """
         if len(self.shape) != 2 or len(rhs.shape) != 1 or self.shape[1] != rhs.shape[0]:
             raise ShapeMismatchBinaryOp("mv", self.shape, rhs.shape)
