@@ -66,6 +66,7 @@ from .rnn import GRU, LSTM, Direction, GRUConfig, GRUState, LSTMConfig, LSTMStat
 from .rotary_emb import rope, rope_i, rope_thd, rotary_angles
 from .schedule import Cosine, StepDecay, Warmup
 from .sequential import Sequential, seq
+from .snake import Snake1d, snake1d
 from .standardize import StdConv2d, standardize, std_conv2d
 from .transformer import (
     Decoder,
@@ -85,6 +86,7 @@ from .transformer import (
 )
 from .var_builder import VarBuilder
 from .var_map import VarMap
+from .weight_norm import WeightNorm, conv1d_weight_norm, conv2d_weight_norm, weight_norm
 
 __all__ = [
     "GRU",
@@ -150,6 +152,7 @@ __all__ = [
     "RotatingCache",
     "RotatingKvCache",
     "Sequential",
+    "Snake1d",
     "StdConv2d",
     "StepDecay",
     "TransformerConfig",
@@ -158,13 +161,16 @@ __all__ = [
     "VarBuilder",
     "VarMap",
     "Warmup",
+    "WeightNorm",
     "batch_norm",
     "clip_grad_norm",
     "clip_grad_value",
     "conv1d",
     "conv1d_no_bias",
+    "conv1d_weight_norm",
     "conv2d",
     "conv2d_no_bias",
+    "conv2d_weight_norm",
     "conv_transpose1d",
     "conv_transpose1d_no_bias",
     "conv_transpose2d",
@@ -204,6 +210,8 @@ __all__ = [
     "scaled_dot_product_attention",
     "seq",
     "sinusoidal_positions",
+    "snake1d",
     "standardize",
     "std_conv2d",
+    "weight_norm",
 ]
