@@ -25,9 +25,11 @@ class PadMethods(Base):
         """With so many places more before and after along the last dims: `pads` holds one pair (before, after) for each of them, in order.
 
         mode: `constant` fills in `value`; `reflect` mirrors at the edge without repeating it (3 2 | 1 2 3 | 2 1); `replicate` repeats the
-        edge; `circular` goes on at the other end. Gradient: each place of x takes the sum of those it was copied to; constants take none.
+        edge; `circular` goes on at the other end.
 
+        Shape: (…, n, …) → (…, before + n + after, …).
         Raises: Error for an unknown mode, a negative count, more pairs than dims, or a count that the dim is too small for.
+        Gradient: each place of x takes the sum of those it was copied to; constants take none.
 
         >>> import cafe
         >>> cafe.Tensor([1.0, 2.0, 3.0]).pad([(2, 1)], "reflect").tolist()

@@ -109,15 +109,38 @@ class PoolMethods(Base):
         return self.avg_pool2d(kernel, stride)
 
     def adaptive_max_pool1d(self, size: PerAxis) -> Tensor:
-        """The largest in each of `size` windows that are as even as can be: (N, C, L) → (N, C, size)."""
+        """`adaptive_max_pool2d` over one axis.
+
+        Shape: (N, C, L) → (N, C, size).
+
+        >>> import cafe
+        >>> cafe.Tensor([[[1.0, 5.0, 2.0]]]).adaptive_max_pool1d(2).tolist()
+        [[[5.0, 5.0]]]
+        """
         return apply(ops.MaxPool(_even("adaptive_max_pool1d", self.shape, 1, size)), self)
 
     def adaptive_max_pool2d(self, size: PerAxis) -> Tensor:
-        """The largest in each of h × w windows: (N, C, H, W) → (N, C, h, w), for any H and W; windows as in `adaptive_avg_pool2d`."""
+        """The largest in each of h × w windows, whatever H and W are; windows as in `adaptive_avg_pool2d`.
+
+        Shape: (N, C, H, W) → (N, C, h, w).
+        Raises: UnexpectedNumberOfDims; Error for an empty input and for a size below 1.
+        Gradient: as `max_pool2d`.
+
+        >>> import cafe
+        >>> cafe.Tensor([[[[1.0, 2.0], [3.0, 4.0]]]]).adaptive_max_pool2d((1, 2)).tolist()
+        [[[[3.0, 4.0]]]]
+        """
         return apply(ops.MaxPool(_even("adaptive_max_pool2d", self.shape, 2, size)), self)
 
     def adaptive_avg_pool1d(self, size: PerAxis) -> Tensor:
-        """The average of each of `size` windows that are as even as can be: (N, C, L) → (N, C, size)."""
+        """`adaptive_avg_pool2d` over one axis.
+
+        Shape: (N, C, L) → (N, C, size).
+
+        >>> import cafe
+        >>> cafe.Tensor([[[1.0, 5.0, 3.0]]]).adaptive_avg_pool1d(2).tolist()
+        [[[3.0, 4.0]]]
+        """
         return _average(self, _even("adaptive_avg_pool1d", self.shape, 1, size))
 
     def adaptive_avg_pool2d(self, size: PerAxis) -> Tensor:
@@ -125,6 +148,7 @@ class PoolMethods(Base):
 
         Shape: (N, C, H, W) → (N, C, h, w).
         Raises: UnexpectedNumberOfDims; Error for an empty input and for a size below 1; UnsupportedDTypeForOp for integers.
+        Gradient: as `avg_pool2d`.
 
         >>> import cafe
         >>> cafe.Tensor([[[[1.0, 2.0, 3.0]]]]).adaptive_avg_pool2d((1, 2)).tolist()
@@ -133,11 +157,24 @@ class PoolMethods(Base):
         return _average(self, _even("adaptive_avg_pool2d", self.shape, 2, size))
 
     def global_max_pool(self) -> Tensor:
-        """The largest over all axes behind the channels: (N, C, *S) → (N, C, 1, …)."""
+        """The largest over all axes behind the channels.
+
+        Shape: (N, C, *S) → (N, C, 1, …).
+        Raises: UnexpectedNumberOfDims below rank 3; Error where there is nothing to pool.
+        Gradient: as `max_pool2d`.
+
+        >>> import cafe
+        >>> cafe.Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).global_max_pool().tolist()
+        [[[[6.0]]]]
+        """
         return apply(ops.MaxPool(_everything("global_max_pool", self.shape)), self)
 
     def global_avg_pool(self) -> Tensor:
-        """The average over all axes behind the channels: (N, C, *S) → (N, C, 1, …).
+        """The average over all axes behind the channels.
+
+        Shape: (N, C, *S) → (N, C, 1, …).
+        Raises: UnexpectedNumberOfDims below rank 3; Error where there is nothing to pool; UnsupportedDTypeForOp for integers.
+        Gradient: as `avg_pool2d`.
 
         >>> import cafe
         >>> cafe.Tensor([[[[1.0, 2.0], [3.0, 6.0]]]]).global_avg_pool().tolist()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterator
-from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
 
 from cafe import tape
 from cafe.device import Device
-from cafe.dtype import Array, DType, DTypeLike, as_dtype, check_same
-from cafe.errors import CannotSetVar, Error, ShapeMismatchBinaryOp, UnexpectedDType, UnsupportedDTypeForOp, bail
-from cafe.shape import Dim, Shape, check_rank, contiguous_stride, resolve_dim, shares_memory
+from cafe.dtype import Array, DTypeLike, check_same
+from cafe.errors import CannotSetVar, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail
+from cafe.shape import shares_memory
 
 from ._activation import ActivationMethods
 from ._binary import BinaryMethods
@@ -21,10 +18,12 @@ from ._compare import CompareMethods
 from ._conv import ConvMethods
 from ._create import CreateMethods
 from ._extreme import ExtremeMethods
+from ._facts import FactsMethods
 from ._indexing import IndexingMethods
 from ._join import JoinMethods
 from ._layout import LayoutMethods
 from ._matmul import MatmulMethods
+from ._out import OutMethods
 from ._pad import PadMethods
 from ._pool import PoolMethods
 from ._reduce import ReduceMethods
@@ -53,6 +52,8 @@ class _Elsewhere:
 
 
 class Tensor(
+    FactsMethods,
+    OutMethods,
     UnaryMethods,
     ActivationMethods,
     BinaryMethods,
@@ -92,209 +93,18 @@ class Tensor(
         self._data = to_array(data, dtype)
         self._node, self._version, self._id = None, None, _next_id()
 
-    # -- what it is
-
-    @property
-    def device(self) -> Device:
-        """`Device.Cpu`."""
-        return Device.Cpu
-
     def to_device(self, device: Device) -> Tensor:
-        """Itself: there is one device."""
+        """This tensor itself: there is one device.
+
+        Raises: TypeError for what is no Device.
+
+        >>> import cafe
+        >>> t = cafe.Tensor([1.0])
+        >>> t.to_device(cafe.Device.Cpu) is t
+        True
+        """
         check_device(device)
         return self
-
-    @property
-    def rank(self) -> int:
-        """The number of dims."""
-        return self._data.ndim
-
-    @property
-    def ndim(self) -> int:
-        """`rank`."""
-        return self._data.ndim
-
-    @property
-    def stride(self) -> Shape:
-        """Steps between neighbours along each dim, in elements; row-major ones for an empty tensor."""
-        if self._data.size == 0:
-            return contiguous_stride(self.shape)
-        return tuple(s // self._data.itemsize for s in self._data.strides)
-
-    @property
-    def id(self) -> int:
-        """A number that no other tensor has; a variable keeps its own."""
-        return self._id
-
-    def dims(self) -> list[int]:
-        """The sizes, as a list: this prints as `[2, 3]`."""
-        return list(self.shape)
-
-    def dim(self, dim: Dim) -> int:
-        """The size of one dim."""
-        return self.shape[resolve_dim(self.shape, dim, "dim")]
-
-    def dims0(self) -> tuple[()]:
-        """(), for a scalar.
-
-        Raises: UnexpectedNumberOfDims.
-        """
-        check_rank(self.shape, 0)
-        return ()
-
-    def dims1(self) -> int:
-        """The size of a vector.
-
-        Raises: UnexpectedNumberOfDims.
-        """
-        check_rank(self.shape, 1)
-        return self.shape[0]
-
-    def dims2(self) -> Shape:
-        """The two sizes.
-
-        Raises: UnexpectedNumberOfDims.
-        """
-        check_rank(self.shape, 2)
-        return self.shape
-
-    def dims3(self) -> Shape:
-        """The three sizes.
-
-        Raises: UnexpectedNumberOfDims.
-        """
-        check_rank(self.shape, 3)
-        return self.shape
-
-    def dims4(self) -> Shape:
-        """The four sizes.
-
-        Raises: UnexpectedNumberOfDims.
-        """
-        check_rank(self.shape, 4)
-        return self.shape
-
-    def dims5(self) -> Shape:
-        """The five sizes.
-
-        Raises: UnexpectedNumberOfDims.
-        """
-        check_rank(self.shape, 5)
-        return self.shape
-
-    def elem_count(self) -> int:
-        """The number of elements."""
-        return prod(self.shape)
-
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in row-major order without gaps."""
-        return self._data.flags.c_contiguous
-
-    def is_fortran_contiguous(self) -> bool:
-        """Whether the elements lie in column-major order without gaps."""
-        return self._data.flags.f_contiguous
-
-    def is_variable(self) -> bool:
-        """Whether this is a Var."""
-        return False
-
-    def track_op(self) -> bool:
-        """Whether gradients pass here: a variable, or computed from one."""
-        return self._node is not None
-
-    # -- out
-
-    def to_scalar(self, dtype: DTypeLike | None = None) -> Any:
-        """The number of a rank-0 tensor, a Python int or float.
-
-        Raises: UnexpectedNumberOfDims; UnexpectedDType when a dtype is named that is not this one's.
-        """
-        return self._out(0, dtype)
-
-    def to_vec0(self, dtype: DTypeLike | None = None) -> Any:
-        """`to_scalar`."""
-        return self._out(0, dtype)
-
-    def to_vec1(self, dtype: DTypeLike | None = None) -> list[Any]:
-        """A list of the numbers of a rank-1 tensor; errors as `to_scalar`."""
-        return self._out(1, dtype)  # type: ignore[no-any-return]
-
-    def to_vec2(self, dtype: DTypeLike | None = None) -> list[list[Any]]:
-        """Nested lists of a rank-2 tensor; errors as `to_scalar`."""
-        return self._out(2, dtype)  # type: ignore[no-any-return]
-
-    def to_vec3(self, dtype: DTypeLike | None = None) -> list[list[list[Any]]]:
-        """Nested lists of a rank-3 tensor; errors as `to_scalar`."""
-        return self._out(3, dtype)  # type: ignore[no-any-return]
-
-    def _out(self, rank: int, dtype: DTypeLike | None) -> Any:
-        if dtype is not None and (wanted := as_dtype(dtype)) is not self.dtype:
-            raise UnexpectedDType("unexpected dtype", wanted, self.dtype).help("`to_dtype` converts")
-        check_rank(self.shape, rank)
-        return self.tolist()
-
-    def tolist(self) -> Any:
-        """Nested lists of Python numbers, of any rank; a number for rank 0."""
-        return self._data.tolist() if self._data.dtype.kind != "V" else self._data.astype(np.float32).tolist()
-
-    def item(self) -> Any:
-        """The number of a tensor with one element, whatever its rank.
-
-        Raises: Error for any other count.
-        """
-        if self._data.size != 1:
-            raise Error(f"item: a tensor of one element is wanted, got shape {self.dims()}")
-        return self.reshape(()).tolist()
-
-    def numpy(self) -> Array:
-        """A read-only view of the numbers as an ndarray; copy it to write."""
-        view = self._data.view()
-        view.flags.writeable = False
-        return view
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy is False and dtype is not None and np.dtype(dtype) != self._data.dtype:
-            raise ValueError(f"a {self.dtype!r} tensor cannot be seen as {np.dtype(dtype)} without a copy")
-        if copy or (dtype is not None and np.dtype(dtype) != self._data.dtype):
-            return np.array(self._data, dtype=dtype)
-        return self.numpy()
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        if self.dtype is DType.BF16:
-            raise UnsupportedDTypeForOp(self.dtype, "dlpack")
-        return self._data.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self._data.__dlpack_device__()
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if self.dtype.is_float:
-            raise TypeError(f"a {self.dtype!r} tensor is no index")
-        return operator.index(self.item())
-
-    def __bool__(self) -> bool:
-        if self._data.size != 1:
-            raise Error(f"the truth of a tensor of shape {self.dims()} is ambiguous").help("reduce it to one element first")
-        return bool(self.item())
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("a rank-0 tensor has no length")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.shape:
-            raise TypeError("a rank-0 tensor cannot be iterated over")
-        return (self.get(i) for i in range(self.shape[0]))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool((self._data == (value._data if isinstance(value, Base) else value)).any())
 
     def __str__(self) -> str:
         return display(self._data, str(self.dtype))
@@ -337,7 +147,15 @@ class Tensor(
     # -- the graph
 
     def detach(self) -> Tensor:
-        """The same storage outside the graph: no gradient passes. An untracked tensor gives itself."""
+        """The same storage outside the graph: no gradient passes. An untracked tensor gives itself.
+
+        Source: candle-core/src/tensor.rs, detach.
+
+        >>> import cafe
+        >>> x = cafe.Var([2.0])
+        >>> (x.detach() * x).backward()[x].tolist()
+        [2.0]
+        """
         return self if self._node is None else wrap(self._data, None, self._version)
 
     def backward(
@@ -399,7 +217,15 @@ class Var(Tensor):
 
     @staticmethod
     def from_tensor(tensor: Tensor) -> Var:
-        """A variable with a copy of the tensor's numbers; a variable gives itself."""
+        """A variable with a copy of the tensor's numbers; a variable gives itself, so that shared ones stay shared.
+
+        Source: candle-core/src/variable.rs, from_tensor.
+
+        >>> import cafe
+        >>> v = cafe.Var.from_tensor(cafe.Tensor([1.0]))
+        >>> cafe.Var.from_tensor(v) is v
+        True
+        """
         return tensor if isinstance(tensor, Var) else Var(tensor)
 
     @classmethod
@@ -407,21 +233,47 @@ class Var(Tensor):
         return cls(data)
 
     def is_variable(self) -> bool:
-        """True."""
+        """`True`."""
         return True
 
     def as_tensor(self) -> Tensor:
-        """This variable, as candle's `as_tensor`."""
+        """This variable: in Python it is a Tensor.
+
+        >>> import cafe
+        >>> v = cafe.Var([1.0])
+        >>> v.as_tensor() is v
+        True
+        """
         return self
 
     def as_detached_tensor(self) -> Tensor:
-        """The same storage outside the graph."""
+        """The same storage outside the graph: it follows `set`, and no gradient passes.
+
+        Source: candle-core/src/variable.rs, as_detached_tensor.
+
+        >>> import cafe
+        >>> v = cafe.Var([1.0])
+        >>> t = v.as_detached_tensor()
+        >>> v.set(cafe.Tensor([5.0]))
+        >>> t.tolist(), t.track_op()
+        ([5.0], False)
+        """
         return wrap(self._data, None, self._version)
 
     def set(self, source: Tensor) -> None:
         """Copies the source's numbers into this variable's storage; every view of it sees them.
 
+        A backward that was recorded before and needs the old value raises VersionMismatch.
+
         Raises: CannotSetVar for a source in the same storage, ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+        Source: candle-core/src/variable.rs, set.
+
+        >>> import cafe
+        >>> v = cafe.Var([1.0, 2.0])
+        >>> row = v[0]
+        >>> v.set(v * 10.0)
+        >>> row.to_scalar()
+        10.0
         """
         if shares_memory(self._data, source._data):
             raise CannotSetVar("cannot set a variable to a tensor that is derived from its value")

@@ -33,21 +33,46 @@ class GradStore:
         self._grads: dict[int, Tensor] = {}
 
     def get(self, tensor: Tensor) -> Tensor | None:
-        """The gradient for this variable (or retained tensor), or None."""
+        """The gradient for this variable (or retained tensor), or None where the loss was not computed from it.
+
+        >>> import cafe
+        >>> x, y = cafe.Var([2.0]), cafe.Var([3.0])
+        >>> grads = x.sqr().backward()
+        >>> grads.get(x).tolist(), grads.get(y)
+        ([4.0], None)
+        """
         return self._grads.get(tensor._id)
 
     def get_id(self, tensor_id: int) -> Tensor | None:
-        """The gradient for the variable with this id, or None."""
+        """The gradient for the variable with this id, or None.
+
+        >>> import cafe
+        >>> x = cafe.Var([2.0])
+        >>> x.sqr().backward().get_id(x.id).tolist()
+        [4.0]
+        """
         return self._grads.get(tensor_id)
 
     def get_ids(self) -> list[int]:
-        """The ids of all that has a gradient here."""
+        """The ids of all that has a gradient here.
+
+        >>> import cafe
+        >>> x = cafe.Var([2.0])
+        >>> x.sqr().backward().get_ids() == [x.id]
+        True
+        """
         return list(self._grads)
 
     def insert(self, tensor: Tensor, grad: Tensor) -> Tensor | None:
         """Puts a gradient in; gives the one that was there.
 
         Raises: ShapeMismatchBinaryOp when the shapes differ.
+
+        >>> import cafe
+        >>> x, grads = cafe.Var([2.0]), cafe.GradStore()
+        >>> grads.insert(x, cafe.Tensor([1.0]))
+        >>> grads.insert(x, cafe.Tensor([5.0])).tolist(), grads[x].tolist()
+        ([1.0], [5.0])
         """
         if tensor.shape != grad.shape:
             raise ShapeMismatchBinaryOp("insert", tensor.shape, grad.shape)
@@ -56,11 +81,26 @@ class GradStore:
         return before
 
     def remove(self, tensor: Tensor) -> Tensor | None:
-        """Takes a gradient out; gives it, or None."""
+        """Takes a gradient out; gives it, or None.
+
+        >>> import cafe
+        >>> x = cafe.Var([2.0])
+        >>> grads = x.sqr().backward()
+        >>> grads.remove(x).tolist(), grads.remove(x)
+        ([4.0], None)
+        """
         return self._grads.pop(tensor._id, None)
 
     def extend(self, other: GradStore) -> None:
-        """Adds another store's gradients to these: what accumulation over batches needs."""
+        """Adds another store's gradients to these: what accumulation over batches needs.
+
+        >>> import cafe
+        >>> x = cafe.Var([2.0])
+        >>> grads = x.sqr().backward()
+        >>> grads.extend((x * 3.0).backward())
+        >>> grads[x].tolist()
+        [7.0]
+        """
         for key, grad in other._grads.items():
             self._grads[key] = self._grads[key].add(grad) if key in self._grads else grad
 
