@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,20 @@ def _below(root: Any, key: str | None) -> Any:
         return root
     value, rest = root, key
     while rest:
-        known = {str(name): item for name, item in value.items()} if isinstance(value, dict) else {}
+        known = {str(name): item for name, item in _items(value)}
         found = next((name for name in (rest, *_beginnings(rest)) if name in known), None)
         if found is None:
             error = FormatError(f"key {brief(key)} not found")
             raise error.help(note) if (note := near(rest, known)) else error
         value, rest = known[found], rest[len(found) + 1 :]
     return value
+
+
+def _items(value: Any) -> Iterable[tuple[Any, Any]]:
+    """Keys and values of a dict, places and values of a list; nothing of all else."""
+    if isinstance(value, dict):
+        return value.items()
+    return enumerate(value) if isinstance(value, list | tuple) else ()
 
 
 def _beginnings(dotted: str) -> list[str]:
@@ -80,7 +87,7 @@ class _Listed:
         elif isinstance(value, dict | list | tuple):
             if depth == DEPTH_LIMIT:
                 raise FormatError(f"containers nested more than {DEPTH_LIMIT} deep")
-            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            for key, item in _items(value):
                 below = f"{name}.{key}" if depth else str(key)
                 self._spend(len(below) + 1)
                 self._walk(item, below, depth + 1)

@@ -250,15 +250,29 @@ _Action: TypeAlias = Callable[[_Machine, Any], None]
 
 
 def _argument(op: pickletools.OpcodeInfo, source: Cursor) -> Any:
-    """What follows the opcode, as the standard library reads it; quoted strings apart, whose odd escapes make that warn."""
+    """What follows the opcode, as the standard library reads it; lines of text apart, whose odd escapes make that warn."""
     if op.arg is None:
         return None
-    if op.name != "STRING":
-        return op.arg.reader(source)  # type: ignore[arg-type]
-    quoted = source.readline().strip()
-    if len(quoted) < 2 or quoted[:1] not in b"'\"" or quoted[-1:] != quoted[:1]:
+    if op.arg.name == "stringnl":
+        return _quoted(source.readline().strip())
+    if op.arg.name == "stringnl_noescape":
+        return _line(source)
+    if op.arg.name == "stringnl_noescape_pair":
+        return _line(source), _line(source)
+    return op.arg.reader(source)  # type: ignore[arg-type]
+
+
+def _line(source: Cursor) -> str:
+    line = source.readline()
+    if not line.endswith(b"\n"):
+        raise ValueError("no newline")
+    return line[:-1].decode()
+
+
+def _quoted(text: bytes) -> str:
+    if len(text) < 2 or text[:1] not in b"'\"" or text[-1:] != text[:1]:
         raise ValueError("a string without quotes")
-    return re.sub(rb"\\(?:x([0-9a-fA-F]{2})|(.))", _unescaped, quoted[1:-1]).decode("latin-1")
+    return re.sub(rb"\\(?:x([0-9a-fA-F]{2})|(.))", _unescaped, text[1:-1]).decode("latin-1")
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:
@@ -300,10 +314,10 @@ def _dict(machine: _Machine, _: Any) -> None:
     machine.update(items)
 
 
-def _inst(machine: _Machine, names: str) -> None:
+def _inst(machine: _Machine, names: tuple[str, str]) -> None:
     """A call of what is named here with all above the mark."""
     arguments = tuple(machine.above_mark())
-    machine.name(*names.split(" ", 1))
+    machine.name(*names)
     machine.call(machine.pop(), arguments)
 
 
@@ -358,7 +372,7 @@ _ACTIONS: dict[str, _Action] = {
     "POP": _pop,
     "POP_MARK": _pop_mark,
     "DUP": lambda machine, _: machine.push(machine.top()),
-    "GLOBAL": lambda machine, names: machine.name(*names.split(" ", 1)),
+    "GLOBAL": lambda machine, names: machine.name(*names),
     "STACK_GLOBAL": lambda machine, _: machine.name(*machine.several(2)),
     "REDUCE": lambda machine, _: machine.call(*machine.several(2)),
     "NEWOBJ": lambda machine, _: machine.call(*machine.several(2)),
