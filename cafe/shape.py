@@ -248,9 +248,8 @@ def shares_memory(a: Array, b: Array) -> bool:
 
 
 
-
 def conv_out(size: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:
-    """How many places a kernel has along each axis: ⌊(size + 2 padding − dilation (kernel − 1) − 1) / stride⌋ + 1, below 1 where it has none.
+    """How many places a kernel has along each axis: ⌊(size + 2 padding − dilation (kernel − 1) − 1) / stride⌋ + 1; below 1 for none.
 
     >>> conv_out((32, 33), (3, 3), (2, 2), (4, 4), (4, 4))
     (16, 17)

@@ -137,7 +137,7 @@ def copy_with_softsign(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path
         "cafe/kernels/__init__.py",
         "cafe/kernels/__init__.py",
         "cafe/ops/unary.py",
-        "cafe/tensor/_unary.py",
+        "cafe/tensor/_activation.py",
         "cafe/tensor/verbs.py",
         "cafe/testing/cases/unary.py",
     ]
