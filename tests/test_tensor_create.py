@@ -180,6 +180,17 @@ def test_from_vec_counts() -> None:
         Tensor.from_vec([[1]], (1,))
 
 
+def test_raw_bytes() -> None:
+    for dtype in DType:
+        t = Tensor([1, 2, 3, 100], dtype).reshape((2, 2))
+        back = Tensor.from_raw_buffer(t.numpy().tobytes(), dtype, (2, 2))
+        assert back.dtype is dtype and back.tolist() == t.tolist() and Var.from_raw_buffer(b"", dtype, (0, 3)).dims() == [0, 3]
+    with raises(Error, "from_raw_buffer: 5 bytes are no whole number of F32"):
+        Tensor.from_raw_buffer(b"12345", "f32", (1,))
+    with raises(ShapeMismatch, "Shape mismatch, got buffer of size 2 which is compatible with shape [3]"):
+        Tensor.from_raw_buffer(b"12345678", "f32", 3)
+
+
 def test_from_iter() -> None:
     assert Tensor.from_iter(i * i for i in range(4)).tolist() == [0, 1, 4, 9]
     assert Tensor.from_vec((i * i for i in range(4)), (2, 2)).tolist() == [[0, 1], [4, 9]]

@@ -269,6 +269,27 @@ class CreateMethods(Base):
         return cls.new(list(data), dtype, device)
 
     @classmethod
+    def from_raw_buffer(cls, data: bytes, dtype: DTypeLike, shape: ShapeLike, device: Device | None = None) -> Tensor:
+        """A tensor of a copy of these bytes, little-endian and in row-major order.
+
+        Shape: the one given, of as many bytes.
+        Raises: ShapeMismatch when the counts differ; Error for bytes that are no whole number of elements.
+        Source: candle-core/src/tensor.rs, from_raw_buffer.
+
+        >>> import cafe
+        >>> cafe.Tensor.from_raw_buffer(bytes([1, 0, 2, 0]), "i16", (2, 1)).tolist()
+        [[1], [2]]
+        """
+        found, target = as_dtype(dtype), shaped(shape, device)
+        count, rest = divmod(len(data), found.size_in_bytes)
+        if rest:
+            raise Error(f"from_raw_buffer: {len(data)} bytes are no whole number of {found!r}")
+        if count != prod(target):
+            raise ShapeMismatch(count, target)
+        bits = np.frombuffer(bytes(data), f"<u{found.size_in_bytes}")
+        return cls._made(bits.astype(bits.dtype.newbyteorder("=")).view(found.numpy).reshape(target))  # type: ignore[no-any-return]
+
+    @classmethod
     def from_numpy(cls, array: Array) -> Tensor:
         """A tensor over an array's own memory (a bool array as U8): a later write to the array is seen. Other byte orders are copied.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -36,6 +37,12 @@ from .convert import check_device, to_array
 from .display import debug, display
 from .grads import GradStore
 from .verbs import GRAPH
+
+
+class _ModuleT(Protocol):
+    """What `apply_t` needs of a module."""
+
+    def forward_t(self, xs: Any, train: bool) -> Tensor: ...
 
 
 class _Elsewhere:
@@ -105,6 +112,29 @@ class Tensor(
         """
         check_device(device)
         return self
+
+    def apply(self, module: Callable[[Tensor], Tensor]) -> Tensor:
+        """What a module (or any function of one tensor) makes of this: `module(t)`, to be written in a chain.
+
+        Source: candle-core/src/tensor.rs, apply.
+
+        >>> import cafe
+        >>> cafe.Tensor([-1.0, 2.0]).apply(cafe.Tensor.relu).apply(lambda t: t * 10.0).tolist()
+        [0.0, 20.0]
+        """
+        return module(self)
+
+    def apply_t(self, module: _ModuleT, train: bool) -> Tensor:
+        """What a module that knows about training makes of this: `module.forward_t(t, train)`.
+
+        Source: candle-core/src/tensor.rs, apply_t.
+
+        >>> import cafe
+        >>> from cafe.nn import Dropout
+        >>> cafe.Tensor([1.0, 2.0]).apply_t(Dropout(0.5), False).tolist()
+        [1.0, 2.0]
+        """
+        return module.forward_t(self, train)
 
     def __str__(self) -> str:
         return display(self._data, str(self.dtype))
