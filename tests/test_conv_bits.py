@@ -1,0 +1,123 @@
+"""The bits of a convolution in C depend on operands and instruction set: not on threads, batch, neighbouring groups or the way taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cafe import kernels
+from cafe.kernels import _ffi
+from cafe.kernels.conv import Geometry
+from cafe.testing import assert_same_bits
+
+pytestmark = pytest.mark.skipif(_ffi.BACKEND != "c", reason="NumPy's products have orders of their own")
+
+PLAIN = Geometry((1, 1), (1, 1), (1, 1))
+# x, w, geometry: enough work for threads; one image, whose outputs are shared out; strides; one channel a group; more taps than a block
+CASES: dict[str, tuple[Any, Any, Geometry]] = {
+    "3x3": ((3, 20, 23, 29), (50, 20, 3, 3), PLAIN),
+    "3x3, one image": ((1, 70, 9, 9), (130, 70, 3, 3), PLAIN),
+    "strided and dilated": ((3, 12, 31, 33), (40, 6, 5, 3), Geometry((2, 3), (4, 1), (2, 1), 2)),
+    "1x1": ((4, 60, 17, 19), (70, 60, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
+    "1x1 by 2": ((4, 60, 33, 35), (70, 60, 1, 1), Geometry((2, 2), (0, 0), (1, 1))),
+    "depthwise": ((3, 40, 37, 41), (80, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 40)),
+    "one channel, 15x15": ((2, 1, 40, 40), (6, 1, 15, 15), Geometry((1, 1), (7, 7), (1, 1))),
+    "one axis": ((2, 24, 1500), (32, 24, 7), Geometry((1,), (3,), (1,))),
+    "one axis by 3": ((2, 24, 4500), (32, 12, 7), Geometry((3,), (3,), (2,), 2)),
+}
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = _ffi.num_threads()
+    yield
+    _ffi.set_num_threads(before)
+
+
+def operands(name: str, dtype: Any) -> tuple[Any, ...]:
+    """x, w, a bias, a gradient of y, the geometry."""
+    rng = np.random.default_rng(0)
+    x_shape, w_shape, geometry = CASES[name]
+    x, w, b = (rng.standard_normal(s).astype(dtype) for s in (x_shape, w_shape, w_shape[:1]))
+    return x, w, b, rng.standard_normal(kernels.conv(x, w, b, geometry).shape).astype(dtype), geometry
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_threads(name: str, dtype: Any, threads: None) -> None:
+    x, w, b, g, geometry = operands(name, dtype)
+    kernel, size = w.shape[2:], x.shape[2:]
+    cols = kernels.im2col(x, kernel, *geometry.walk)
+    verbs = {
+        "conv": lambda: kernels.conv(x, w, b, geometry),
+        "input gradient": lambda: kernels.conv_input_grad(g, w, size, geometry),
+        "weight gradient": lambda: kernels.conv_weight_grad(g, x, kernel, geometry),
+        "im2col": lambda: kernels.im2col(x, kernel, *geometry.walk),
+        "col2im": lambda: kernels.col2im(cols, size, *geometry.walk),
+    }
+    for verb, call in verbs.items():
+        _ffi.set_num_threads(1)
+        alone = call()
+        for n in (2, 3, 8):
+            _ffi.set_num_threads(n)
+            assert_same_bits(call(), alone, f"{verb} on {n} threads")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_an_image_alone_and_in_a_batch(name: str, dtype: Any) -> None:
+    x, w, b, g, geometry = operands(name, dtype)
+    y, gx = kernels.conv(x, w, b, geometry), kernels.conv_input_grad(g, w, x.shape[2:], geometry)
+    for i in range(x.shape[0]):
+        assert_same_bits(kernels.conv(x[i : i + 1], w, b, geometry), y[i : i + 1])
+        assert_same_bits(kernels.conv_input_grad(g[i : i + 1], w, x.shape[2:], geometry), gx[i : i + 1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_a_group_alone_and_beside_others(name: str, dtype: Any) -> None:
+    x, w, b, g, geometry = operands(name, dtype)
+    groups = geometry.groups
+    each = Geometry(*geometry.walk)
+    c, o = x.shape[1] // groups, w.shape[0] // groups
+    whole = (
+        kernels.conv(x, w, b, geometry),
+        kernels.conv_input_grad(g, w, x.shape[2:], geometry),
+    )
+    for i in range(groups):
+        ins, outs = slice(i * c, i * c + c), slice(i * o, i * o + o)
+        assert_same_bits(kernels.conv(x[:, ins], w[outs], b[outs], each), whole[0][:, outs])
+        assert_same_bits(kernels.conv_input_grad(g[:, outs], w[outs], x.shape[2:], each), whole[1][:, ins])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_every_way_gives_what_the_product_with_the_patches_gives(name: str, dtype: Any) -> None:
+    x, w, _, g, geometry = operands(name, dtype)
+    axes = len(geometry.stride)
+    cols = kernels.im2col(x, w.shape[2:], *geometry.walk)
+    patches = cols.reshape(x.shape[0], geometry.groups, -1, int(np.prod(g.shape[-axes:])))
+    rows = w.reshape(geometry.groups, w.shape[0] // geometry.groups, -1)
+
+    assert_same_bits(kernels.conv(x, w, None, geometry), kernels.matmul(rows, patches).reshape(g.shape))
+
+
+def test_a_bias_is_added_at_the_end() -> None:
+    x, w, b, _, geometry = operands("3x3", np.float32)
+
+    assert_same_bits(kernels.conv(x, w, b, geometry), kernels.conv(x, w, None, geometry) + b.reshape(1, -1, 1, 1))
+
+
+def test_infinities_stay_where_they_are() -> None:
+    """A vector that reaches past a row must not meet what lies there with a zero."""
+    x, w = np.ones((1, 1, 3, 5), np.float32), np.ones((2, 1, 3, 3), np.float32)
+    x[0, 0, 1, 4], x[0, 0, 0, 0] = np.inf, np.nan
+    for channels in (1, 2):
+        many = np.repeat(x, channels, 1), np.repeat(w, channels, 1)
+        assert_same_bits(kernels.conv(*many, None, PLAIN), kernels.twins.conv(*many, None, PLAIN))
+        for g in (np.ones((1, 2, 3, 5), np.float32), np.zeros((1, 2, 3, 5), np.float32)):
+            got, expected = (v.conv_weight_grad(g, many[0], (3, 3), PLAIN) for v in (kernels, kernels.twins))
+            assert np.array_equal(np.isnan(got), np.isnan(expected)) and np.array_equal(np.isinf(got), np.isinf(expected))
