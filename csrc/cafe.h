@@ -113,6 +113,12 @@ void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, c
 enum { CAFE_F16_F32, CAFE_BF16_F32, CAFE_F32_F16, CAFE_F32_BF16, CAFE_F32_F64, CAFE_F64_F32 };
 void cafe_cast(int conversion, void *y, const void *x, int64_t n);
 
+/* ---- packed numbers: bodies/quant.inc, quant.c ---- */
+
+/* y = the numbers of blocks of `size` bytes, `numbers` a block, in one of GGUF's formats: the formula's value, rounded after each step. */
+enum { CAFE_Q4_0, CAFE_Q4_1, CAFE_Q5_0, CAFE_Q5_1, CAFE_Q8_0, CAFE_Q2_K, CAFE_Q3_K, CAFE_Q4_K, CAFE_Q5_K, CAFE_Q6_K };
+void cafe_dequantize(int kind, float *y, const uint8_t *x, int64_t blocks, int64_t numbers, int64_t size);
+
 /* ---- softmax: bodies/softmax.inc, softmax.c ---- */
 
 /* Along the middle axis of (outer, n, inner): y = exp(x - max x) / sum exp(x - max x), and its logarithm. In place. A row with a NaN

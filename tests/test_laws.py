@@ -16,7 +16,7 @@ from cafe.tensor.verbs import GRAPH
 from cafe.testing import CASES, LAWS, Case
 
 # kernels that no rule uses: they write in place or draw random numbers, and have tests of their own
-BESIDE_THE_RULES = {"accumulate", "adam_step", "keep_mask", "normal", "permutation", "sgd_step", "uniform"}
+BESIDE_THE_RULES = {"accumulate", "adam_step", "dequantize", "keep_mask", "normal", "permutation", "sgd_step", "uniform"}
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -57,6 +57,7 @@ from .norm import (
 from .optim import adam_step, sgd_step
 from .pool import avg_pool, avg_pool_backward, max_pool, max_pool_backward, max_pool_ids
 from .prod import prod, prod_backward
+from .quant import dequantize
 from .random import keep_mask, normal, permutation, uniform
 from .reduce import argmax, argmin, cumsum, max, min, sum
 from .resample import resize_linear, resize_linear_backward, resize_nearest, resize_nearest_backward
@@ -98,10 +99,10 @@ from .unfold import fold, unfold
 
 __all__ = [
     "abs", "accumulate", "adam_step", "add", "affine", "argmax", "argmin", "assign", "attention", "attention_backward", "avg_pool",
-    "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to", "cast",
-    "cat", "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv", "conv_input_grad",
-    "conv_weight_grad", "copy", "cos", "cross_entropy", "cross_entropy_backward", "cross_entropy_with_grad", "cumsum", "div", "elu", "eq",
-    "erf", "exp", "floor", "fold", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm",
+    "avg_pool_backward", "batch_norm", "batch_norm_backward", "bce_with_logits", "bce_with_logits_backward", "broadcast_to", "cast", "cat",
+    "ceil", "channel_norm", "channel_norm_backward", "clamp", "col2im", "contiguous", "conv", "conv_input_grad", "conv_weight_grad", "copy",
+    "cos", "cross_entropy", "cross_entropy_backward", "cross_entropy_with_grad", "cumsum", "dequantize", "div", "elu", "eq", "erf", "exp",
+    "floor", "fold", "full_like", "gather", "ge", "gelu", "gelu_backward", "gelu_erf", "gelu_erf_backward", "group_norm",
     "group_norm_backward", "gru", "gru_backward", "gt", "im2col", "index_add", "index_select", "keep_mask", "last_writes", "layer_norm",
     "layer_norm_backward", "le", "linear", "log", "log_softmax", "log_softmax_backward", "lstm", "lstm_backward", "lt", "matmul", "max",
     "max_pool", "max_pool_backward", "max_pool_ids", "maximum", "min", "minimum", "mse", "mse_backward", "mul", "ne", "neg", "normal",
