@@ -272,6 +272,22 @@ def test_a_twin_that_is_off_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     refuses("kernels_are_their_twins", replace(SQUARE, dtypes=(DType.F32,)), r"mul: ")
 
 
+def test_a_sum_that_cancels_is_held_to_what_it_adds(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([1e3, 1.0, -1e3, 0.1] * 30)
+
+    def off_by(error: float) -> None:
+        monkeypatch.setattr(kernels, "sum", lambda a, dims, keepdim: np.asarray(kernels.twins.sum(a, dims, keepdim) + a.dtype.type(error)))
+
+    off_by(1e-12)  # a few epsilons of 60 000, not of 33
+    Both().sum(x, (0,), False)
+    off_by(1e-9)
+    with pytest.raises(AssertionError, match=r"kernels\.sum: "):
+        Both().sum(x, (0,), False)
+    off_by(1e-3)
+    with pytest.raises(AssertionError, match=r"kernels\.sum: "):
+        Both().sum(x.astype(np.float32), (0,), False)
+
+
 def test_both_says_what_was_used() -> None:
     both = Both()
     both.exp(np.zeros(3, np.float32))
