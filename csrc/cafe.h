@@ -95,8 +95,8 @@ void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double 
 
 /* ---- reductions: bodies/reduce.inc, reduce.c ---- */
 
-/* Along the middle axis of (outer, n, inner). A sum of nothing is 0; its order depends on n alone (bodies/rows.inc), so that the
- * axis makes no difference. The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
+/* Along the middle axis of (outer, n, inner). A sum of nothing is 0; it is accumulated in f64, or up to eight elements from left to right in its
+ * own type; the order depends on n alone, so that the axis makes no difference (bodies/reduce.inc). The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
 int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_max_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
@@ -133,6 +133,115 @@ void cafe_softmax_backward_f32(float *dx, const float *dy, const float *y, int64
 void cafe_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
 void cafe_log_softmax_backward_f32(float *dx, const float *dy, const float *y, int64_t outer, int64_t n, int64_t inner);
 void cafe_log_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
+
+/* ---- norms: bodies/norm.inc, norm.c. w and b are NULL where there is no weight or bias; results that are not wanted are NULL ---- */
+
+/* Rows of n: mean, rest (the mean of x - mean), rstd = 1 / sqrt(var + eps) of each row, and y = (x - mean - rest) rstd w + b with w and b
+ * of n elements. rms_norm: no mean, and the mean of x^2 in place of var. */
+void cafe_layer_norm_f32(float *y, float *mean, float *rest, float *rstd, const float *x, const float *w, const float *b, int64_t rows,
+                         int64_t n, double eps);
+void cafe_layer_norm_f64(double *y, double *mean, double *rest, double *rstd, const double *x, const double *w, const double *b,
+                         int64_t rows, int64_t n, double eps);
+void cafe_rms_norm_f32(float *y, float *rstd, const float *x, const float *w, const float *b, int64_t rows, int64_t n, double eps);
+void cafe_rms_norm_f64(double *y, double *rstd, const double *x, const double *w, const double *b, int64_t rows, int64_t n, double eps);
+
+/* With h = (x - mean - rest) rstd and u = dy w: dx = rstd (u - mean of u - h mean of u h) in each row; dw = sum dy h and db = sum dy over
+ * rows. Overwritten. CAFE_NO_MEMORY. */
+int cafe_layer_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *mean,
+                                 const float *rest, const float *rstd, int64_t rows, int64_t n);
+int cafe_layer_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
+                                 const double *mean, const double *rest, const double *rstd, int64_t rows, int64_t n);
+int cafe_rms_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *rstd,
+                               int64_t rows, int64_t n);
+int cafe_rms_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
+                               const double *rstd, int64_t rows, int64_t n);
+
+/* x is (images, groups, channels, places); mean, rest and rstd are (images, groups), w and b (groups, channels). */
+void cafe_group_norm_f32(float *y, float *mean, float *rest, float *rstd, const float *x, const float *w, const float *b, int64_t images,
+                         int64_t groups, int64_t channels, int64_t places, double eps);
+void cafe_group_norm_f64(double *y, double *mean, double *rest, double *rstd, const double *x, const double *w, const double *b,
+                         int64_t images, int64_t groups, int64_t channels, int64_t places, double eps);
+int cafe_group_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *mean,
+                                 const float *rest, const float *rstd, int64_t images, int64_t groups, int64_t channels, int64_t places);
+int cafe_group_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
+                                 const double *mean, const double *rest, const double *rstd, int64_t images, int64_t groups,
+                                 int64_t channels, int64_t places);
+
+/* x is (images, channels, places), all else (channels): mean, rest and biased var over images and places, and
+ * y = (x - mean - rest) / sqrt(var + eps) w + b. */
+void cafe_batch_norm_f32(float *y, float *mean, float *rest, float *var, const float *x, const float *w, const float *b, int64_t images,
+                         int64_t channels, int64_t places, double eps);
+void cafe_batch_norm_f64(double *y, double *mean, double *rest, double *var, const double *x, const double *w, const double *b,
+                         int64_t images, int64_t channels, int64_t places, double eps);
+void cafe_batch_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *mean,
+                                  const float *rest, const float *var, int64_t images, int64_t channels, int64_t places, double eps);
+void cafe_batch_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
+                                  const double *mean, const double *rest, const double *var, int64_t images, int64_t channels,
+                                  int64_t places, double eps);
+
+/* The same by mean and var that are given, and constant. */
+void cafe_channel_norm_f32(float *y, const float *x, const float *mean, const float *var, const float *w, const float *b, int64_t images,
+                           int64_t channels, int64_t places, double eps);
+void cafe_channel_norm_f64(double *y, const double *x, const double *mean, const double *var, const double *w, const double *b,
+                           int64_t images, int64_t channels, int64_t places, double eps);
+void cafe_channel_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *mean,
+                                    const float *var, const float *w, int64_t images, int64_t channels, int64_t places, double eps);
+void cafe_channel_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *mean,
+                                    const double *var, const double *w, int64_t images, int64_t channels, int64_t places, double eps);
+
+/* ---- pooling: bodies/pool.inc, pool.c. Planes of rows x columns, down x along windows: window (i, j) holds rows top[i] .. bottom[i] - 1 and
+ * columns start[j] .. end[j] - 1, never nothing. CAFE_NO_MEMORY ---- */
+
+/* y: the largest of each window. ids: where it is in its plane, row by row: the first of equals, the first NaN if there is one. A window has
+ * at most 2^24 elements (f32). */
+int cafe_max_pool_f32(float *y, uint32_t *ids, const float *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                      const int64_t *top, const int64_t *bottom, const int64_t *start, const int64_t *end);
+int cafe_max_pool_f64(double *y, uint32_t *ids, const double *x, int64_t planes, int64_t rows, int64_t columns, int64_t down,
+                      int64_t along, const int64_t *top, const int64_t *bottom, const int64_t *start, const int64_t *end);
+
+/* dx (planes, size) = each dy (planes, places) added at its id, in order. ids < size. */
+void cafe_max_pool_backward_f32(float *dx, const float *dy, const uint32_t *ids, int64_t planes, int64_t size, int64_t places);
+void cafe_max_pool_backward_f64(double *dx, const double *dy, const uint32_t *ids, int64_t planes, int64_t size, int64_t places);
+
+/* y = the sum of each window / (down_by[i] along_by[j]); and back: each dy so divided is added to all of its window. */
+int cafe_avg_pool_f32(float *y, const float *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                      const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start, const int64_t *end,
+                      const int64_t *along_by);
+int cafe_avg_pool_f64(double *y, const double *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                      const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start, const int64_t *end,
+                      const int64_t *along_by);
+int cafe_avg_pool_backward_f32(float *dx, const float *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                               const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start,
+                               const int64_t *end, const int64_t *along_by);
+int cafe_avg_pool_backward_f64(double *dx, const double *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                               const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start,
+                               const int64_t *end, const int64_t *along_by);
+
+/* ---- resizing: bodies/resample.inc, resample.c. Planes of rows x columns and of down x along places. CAFE_NO_MEMORY ---- */
+
+/* y[i][j] = x[down_ids[i]][along_ids[j]]; and back: each dy added where it came from. */
+void cafe_resize_nearest_f32(float *y, const float *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                             const int64_t *down_ids, const int64_t *along_ids);
+void cafe_resize_nearest_f64(double *y, const double *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                             const int64_t *down_ids, const int64_t *along_ids);
+int cafe_resize_nearest_backward_f32(float *dx, const float *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down,
+                                     int64_t along, const int64_t *down_ids, const int64_t *along_ids);
+int cafe_resize_nearest_backward_f64(double *dx, const double *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down,
+                                     int64_t along, const int64_t *down_ids, const int64_t *along_ids);
+
+/* Between rows top[i] and bottom[i], in the share down_weights[i] of the latter, then between columns low[j] and high[j]; and its adjoint. */
+int cafe_resize_linear_f32(float *y, const float *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                           const int64_t *top, const int64_t *bottom, const float *down_weights, const int64_t *low, const int64_t *high,
+                           const float *along_weights);
+int cafe_resize_linear_f64(double *y, const double *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
+                           const int64_t *top, const int64_t *bottom, const double *down_weights, const int64_t *low,
+                           const int64_t *high, const double *along_weights);
+int cafe_resize_linear_backward_f32(float *dx, const float *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down,
+                                    int64_t along, const int64_t *top, const int64_t *bottom, const float *down_weights,
+                                    const int64_t *low, const int64_t *high, const float *along_weights);
+int cafe_resize_linear_backward_f64(double *dx, const double *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down,
+                                    int64_t along, const int64_t *top, const int64_t *bottom, const double *down_weights,
+                                    const int64_t *low, const int64_t *high, const double *along_weights);
 
 /* ---- optimizers: bodies/optim.inc, optim.c ---- */
 
