@@ -282,6 +282,13 @@ int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias,
 int cafe_linear_f64(double *y, const double *x, const double *w, const double *bias, int64_t m, int64_t k, int64_t n, int64_t x_row,
                     int64_t x_col, int64_t w_row, int64_t w_col);
 
+/* The gradients of linear for dy (m, n), x (m, k), w (n, k), in C order: dx = dy w, dw = dy^T x, db = dy summed over m, with the bits
+ * that matmul and sum give. What is NULL is left out. CAFE_NO_MEMORY. */
+int cafe_linear_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, int64_t m, int64_t k,
+                             int64_t n);
+int cafe_linear_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w, int64_t m, int64_t k,
+                             int64_t n);
+
 /* ---- convolution: bodies/conv.inc, conv.c ---- */
 
 /* Convolutions over two axes. `geometry` holds sixteen sizes: N C O G (images, channels in and out, groups), H W of the input, kh kw of
@@ -306,5 +313,15 @@ int cafe_im2col_f32(float *cols, const float *x, const int64_t *geometry);
 int cafe_im2col_f64(double *cols, const double *x, const int64_t *geometry);
 int cafe_col2im_f32(float *x, const float *cols, const int64_t *geometry);
 int cafe_col2im_f64(double *x, const double *cols, const int64_t *geometry);
+
+/* ---- loss: bodies/loss.inc, loss.c ---- */
+
+/* The mean of (a - b)^2 over n; NaN for n = 0. The order of the sum depends on n alone. CAFE_NO_MEMORY. */
+int cafe_mse_f32(float *y, const float *a, const float *b, int64_t n);
+int cafe_mse_f64(double *y, const double *a, const double *b, int64_t n);
+
+/* da = 2 g (a - b) / n, for the number at g. da may be a or b. */
+void cafe_mse_backward_f32(float *da, const float *g, const float *a, const float *b, int64_t n);
+void cafe_mse_backward_f64(double *da, const double *g, const double *a, const double *b, int64_t n);
 
 #endif

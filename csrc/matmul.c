@@ -105,4 +105,12 @@ int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int64_t m, int64_
     return ENTRY(matmul_run)(&call, 1);
 }
 
+int ENTRY(linear_backward)(T *dx, T *dw, T *db, const T *dy, const T *x, const T *w, int64_t m, int64_t k, int64_t n) {
+    int status = CAFE_OK;
+    if (dx) status = ENTRY(matmul)(dx, dy, w, m, n, k, n, 1, k, 1);
+    if (dw && status == CAFE_OK) status = ENTRY(matmul)(dw, dy, x, n, m, k, 1, n, k, 1);
+    if (db && status == CAFE_OK) status = ENTRY(sum)(db, dy, 1, m, n);
+    return status;
+}
+
 #endif

@@ -13,12 +13,13 @@ import numpy as np
 
 from cafe.dtype import Array
 
-from . import _ffi
+from . import _ffi, memory
 from .base import XP, composition, primitive, twins
 
 _MATMUL = _ffi.kernel("matmul")
 _MATMUL_BATCH = _ffi.kernel("matmul_batch")
 _LINEAR = _ffi.kernel("linear")
+_LINEAR_BACKWARD = _ffi.kernel("linear_backward")
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -75,6 +76,33 @@ def linear_ref(xp: XP, x: Array, w: Array, b: Array | None) -> Array:
     rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     y = xp.matmul(rows, xp.permute(w, (1, 0)))
     return xp.reshape(y if b is None else xp.add(y, b), (*x.shape[:-1], w.shape[0]))
+
+
+def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tuple[Array | None, ...]:
+    """The gradients of x wᵀ + b in x, w and b, those that are needed: g w, gᵀ x, and g summed over the rows.
+
+    Bound: matmul's and sum's.
+    """
+    dtype = g.dtype
+    found = _LINEAR_BACKWARD.get(dtype)
+    if found is None or x.dtype is not dtype or w.dtype is not dtype:
+        return linear_backward_ref(twins, g, x, w, need)
+    f, p = found
+    g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
+    n, k = w.shape
+    shapes = (x.shape, w.shape, (n,))
+    grads = [memory.empty(shape, dtype) if wanted else None for shape, wanted in zip(shapes, need)]
+    results = [_ffi.NULL if a is None else p(a) for a in grads]
+    _ffi.check(f(*results, p(g), p(x), p(w), prod(x.shape[:-1]), k, n))
+    return tuple(grads)
+
+
+@composition
+def linear_backward_ref(xp: XP, g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tuple[Array | None, ...]:
+    rows = xp.reshape(g, (prod(x.shape[:-1]), w.shape[0]))
+    gx = xp.reshape(xp.matmul(rows, w), x.shape) if need[0] else None
+    gw = xp.matmul(xp.permute(rows, (1, 0)), xp.reshape(x, (rows.shape[0], w.shape[1]))) if need[1] else None
+    return gx, gw, xp.sum(rows, (0,), False) if need[2] else None
 
 
 def _matrix(x: Array, p: _ffi.Pointer, rows: int, columns: int) -> tuple[Any, int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from cafe.dtype import Array
@@ -41,11 +40,5 @@ class Linear(Op):
         return xp.linear(x, w, b)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array, w: Array, *b: Any) -> Grads:
-        rows = xp.reshape(g, (prod(x.shape[:-1]), w.shape[0]))
-        gx = xp.reshape(xp.matmul(rows, w), x.shape) if r.need[0] else None
-        gw = None
-        if r.need[1]:
-            gw = xp.matmul(transposed(xp, rows), xp.reshape(x, (rows.shape[0], w.shape[1])))
-        if not b:
-            return gx, gw
-        return gx, gw, xp.sum(rows, (0,), False) if r.need[2] else None
+        gx, gw, gb = xp.linear_backward(g, x, w, r.need if b else (*r.need, False))
+        return (gx, gw, gb) if b else (gx, gw)

@@ -16,6 +16,7 @@ from cafe.dtype import Array, DTypeLike, as_dtype
 from cafe.kernels.attention import attention_backward_ref, attention_ref
 from cafe.kernels.conv import Geometry
 from cafe.kernels.loss import bce_with_logits_backward_ref, cross_entropy_backward_ref, cross_entropy_with_grad_ref, mse_backward_ref
+from cafe.kernels.matmul import linear_backward_ref
 from cafe.kernels.norm import (
     batch_norm_backward_ref,
     batch_norm_ref,
@@ -248,6 +249,7 @@ class Verbs:
 
     matmul = staticmethod(partial(apply, matmul_ops.Matmul()))
     linear = staticmethod(linear)
+    linear_backward = partialmethod(_on_self, linear_backward_ref)
     im2col = staticmethod(_with(conv_ops.Im2col))
     col2im = staticmethod(_with(conv_ops.Col2im))
     conv = staticmethod(conv)

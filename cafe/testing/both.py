@@ -18,6 +18,7 @@ ULPS = 3.0
 BOUNDS: dict[str, float] = {
     "matmul": 8.0,
     "linear": 8.0,
+    "linear_backward": 8.0,
     # sums over rows or planes of products that were rounded
     "layer_norm_backward": 8.0,
     "rms_norm_backward": 8.0,
