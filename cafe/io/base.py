@@ -50,22 +50,25 @@ def _cleaned(stored: Array) -> Array:
 CHUNK = 1 << 24  # bytes that are copied before their pages are given back
 
 
-def taken(view: memoryview, stored: np.dtype[Any]) -> Array:
-    """All of these bytes as a flat new array of the home dtype.
+def taken(view: memoryview, stored: np.dtype[Any], order: str = "little") -> Array:
+    """All of these bytes, in this byte order, as a flat new array of the home dtype.
 
     Piece by piece: what has been copied out of a mapped file counts no longer as this process's memory.
     """
+    if stored.itemsize > 1 and order != sys.byteorder:
+        words = np.frombuffer(view, f"u{stored.itemsize}", len(view) // stored.itemsize)
+        view = words.byteswap().view(np.uint8).data
     count = len(view) // stored.itemsize
     flat = np.empty(count, HOMES[stored.newbyteorder("=")].numpy)
     step = CHUNK // stored.itemsize
     for at in range(0, count, step):
         piece = view[at * stored.itemsize : (at + step) * stored.itemsize]
         flat[at : at + step] = _cleaned(np.frombuffer(piece, dtype=stored, count=len(piece) // stored.itemsize))
-        _forget(piece)
+        forget(piece)
     return flat
 
 
-def _forget(view: memoryview) -> None:
+def forget(view: memoryview) -> None:
     """Gives back the pages of a mapped file that hold nothing but these bytes; whoever looks again reads them again."""
     owner = view.obj
     if not isinstance(owner, mmap.mmap) or not hasattr(owner, "madvise"):

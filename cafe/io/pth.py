@@ -14,7 +14,6 @@ unsigned 64-bit numbers have none, and asking for one raises `unsupported storag
 from __future__ import annotations
 
 import contextlib
-import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -115,7 +114,7 @@ class PthTensors:
     def __init__(self, parts: Parts, key: str | None) -> None:
         listed = _Listed(_below(parts.root, key), NAMES_RATIO * parts.pickle_length + 1024)
         self._infos, self.values = listed.tensors, listed.values
-        self._storages, self._big_endian = parts.storages, parts.big_endian
+        self._storages, self._order = parts.storages, parts.order
         self._arrays: weakref.WeakValueDictionary[tuple[str, np.dtype[Any]], Array] = weakref.WeakValueDictionary()
         for name, info in {} if parts.refused else self._infos.items():
             self._check(name, info)
@@ -174,14 +173,8 @@ class PthTensors:
             if info.dtype is None:
                 raise FormatError(f"unsupported storage type {info.type}").help("cafe has no dtype that holds all its values")
             view = self._storages[info.storage]
-            flat = self._arrays[place] = taken(self._swapped(view, info.stored.itemsize), info.stored)
+            flat = self._arrays[place] = taken(view, info.stored, self._order)
         return flat
-
-    def _swapped(self, view: memoryview, size: int) -> memoryview:
-        """The bytes in this machine's order."""
-        if size == 1 or self._big_endian == (sys.byteorder == "big"):
-            return view
-        return np.frombuffer(view, f"u{size}", len(view) // size).byteswap().view(np.uint8).data
 
 
 @contextlib.contextmanager

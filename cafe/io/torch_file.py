@@ -203,12 +203,12 @@ def _no_outside(id: Any) -> NoReturn:
 
 
 class Parts(NamedTuple):
-    """A file taken apart: what its pickle says, the names it was refused, the bytes of each storage, and whether those are big-endian."""
+    """A file taken apart: what its pickle says, the names it was refused, the bytes of each storage and their order, "little" or "big"."""
 
     root: Any
     refused: tuple[str, ...]
     storages: dict[str, memoryview]
-    big_endian: bool
+    order: str
     pickle_length: int
 
 
@@ -245,7 +245,7 @@ def _zip_parts(path: PathLike, view: memoryview) -> Parts:
     storages = {key: _member(view, members[f"{root}data/{key}"]) for key in makers.storages if f"{root}data/{key}" in members}
     order = members.get(f"{root}byteorder")
     big = order is not None and bytes(_member(view, order)[:4]) == b"big"
-    return Parts(value, refused, storages, big, len(data))
+    return Parts(value, refused, storages, "big" if big else "little", len(data))
 
 
 def _member(view: memoryview, member: zipfile.ZipInfo) -> memoryview:
@@ -270,7 +270,7 @@ def _legacy_parts(view: memoryview) -> Parts:
     makers = _Makers()
     magic, refused = read(cursor, makers.builders, _NAMES, _no_outside)
     if refused:  # a bare pickle
-        return Parts(None, refused, {}, False, cursor.at)
+        return Parts(None, refused, {}, "little", cursor.at)
     if magic != MAGIC:
         raise FormatError("not a PyTorch file: it is neither a zip archive nor begins with PyTorch's magic number")
     read(cursor, {}, (), _no_outside)
@@ -279,10 +279,10 @@ def _legacy_parts(view: memoryview) -> Parts:
     value, refused = read(cursor, makers.builders, _NAMES, makers.storage)
     length = cursor.at - start
     if refused:
-        return Parts(value, refused, {}, False, length)
+        return Parts(value, refused, {}, "little", length)
     keys = read(cursor, {}, (), _no_outside).value
-    big = isinstance(system, dict) and system.get("little_endian") is False
-    return Parts(value, refused, dict(_legacy_storages(view, cursor.at, keys, makers.storages)), big, length)
+    order = "big" if isinstance(system, dict) and system.get("little_endian") is False else "little"
+    return Parts(value, refused, dict(_legacy_storages(view, cursor.at, keys, makers.storages)), order, length)
 
 
 def _legacy_storages(view: memoryview, at: int, keys: Any, known: dict[str, _Storage]) -> Iterator[tuple[str, memoryview]]:

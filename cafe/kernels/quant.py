@@ -124,7 +124,8 @@ def _scaled(q: Array, scales: Array) -> Array:
 def _q2_k(blocks: Array) -> Array:
     scales = blocks[:, :16]
     y = _scaled(_halves(blocks, 16, 2), _half(blocks, 80) * (scales & 15))
-    return (y - (_half(blocks, 82) * (scales >> 4))[:, :, None]).reshape(len(blocks), 256)
+    offsets: Array = _half(blocks, 82) * (scales >> 4)
+    return (y - offsets[:, :, None]).reshape(len(blocks), 256)
 
 
 def _q3_k(blocks: Array) -> Array:

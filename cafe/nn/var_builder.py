@@ -16,6 +16,7 @@ from cafe.device import Device
 from cafe.dtype import DType, DTypeLike, as_dtype
 from cafe.errors import CannotFindTensor, UnexpectedShape, bail
 from cafe.files import PathLike
+from cafe.io.gguf import GgufFile
 from cafe.io.npy import NpzTensors
 from cafe.io.pth import PthTensors
 from cafe.io.safetensors import BufferedSafetensors, Bytes, MmapedSafetensors, SafeTensors
@@ -146,6 +147,14 @@ class VarBuilder:
         Raises: as `from_pth`, and FormatError `key … not found`.
         """
         return VarBuilder.from_backend(_OfPth(PthTensors.new(path, state_key)), dtype, device)
+
+    @staticmethod
+    def from_gguf(path: PathLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> VarBuilder:
+        """Over the tensors of a GGUF file, unpacked as they are asked for.
+
+        Raises: Io, FormatError.
+        """
+        return VarBuilder.from_backend(_OfGguf(GgufFile.new(path)), dtype, device)
 
     # -- the place
 
@@ -357,6 +366,21 @@ class _OfPth:
 
     def contains_tensor(self, name: str) -> bool:
         return name in self.infos
+
+
+class _OfGguf:
+    def __init__(self, file: GgufFile) -> None:
+        self.file = file
+
+    def get(self, shape: Shape, name: str, init: Init, dtype: DType) -> Tensor:
+        _check_shape(name, shape, self.file.get(name).shape)
+        return self.get_unchecked(name, dtype)
+
+    def get_unchecked(self, name: str, dtype: DType) -> Tensor:
+        return self.file.load(name).to_dtype(dtype)
+
+    def contains_tensor(self, name: str) -> bool:
+        return name in self.file
 
 
 class _Renamed:
