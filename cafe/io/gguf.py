@@ -310,7 +310,7 @@ class GgufFile:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "empty.gguf")
     ...     with open(path, "wb") as file:
-    ...         _ = file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, 0))
+    ...         _ = file.write(b"GGUF" + bytes([3]) + bytes(19))
     ...     GgufFile.new(path).names()
     []
     """

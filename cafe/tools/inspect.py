@@ -118,8 +118,8 @@ def inspect(path: PathLike, statistics: bool = True) -> Inspection:
     ...     safetensors.save({"out.weight": Tensor([[1.0, 2.0]]), "out.bias": Tensor([0.5])}, path)
     ...     print(str(inspect(path)).partition("\\n")[2])
     out
-      bias    F32  [1]      4 B  min 0.5  max 0.5  mean 0.5  std 0
-      weight  F32  [1, 2]   8 B  min 1  max 2  mean 1.5  std 0.5
+      bias    F32  [1]     4 B  min 0.5  max 0.5  mean 0.5  std 0
+      weight  F32  [1, 2]  8 B  min 1  max 2  mean 1.5  std 0.5
     """
     return _reader(path)(path, statistics)
 
