@@ -30,7 +30,7 @@ sys.path.insert(0, str(HERE / "csrc"))
 
 import build_cffi  # noqa: E402  (lies in csrc, which is no package)
 
-WANTED = ["-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+WANTED = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
 DEFINES = [("_GNU_SOURCE", "1")]  # madvise and aligned_alloc under -std=c11
 OPENMP = [(["-fopenmp"], ["-fopenmp"]), (["-fopenmp=libomp"], ["-fopenmp=libomp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])]
