@@ -301,9 +301,10 @@ int cafe_linear_backward_f64(double *dx, double *dw, double *db, const double *d
 int cafe_conv_f32(float *y, const float *x, const float *w, const float *bias, const int64_t *geometry);
 int cafe_conv_f64(double *y, const double *x, const double *w, const double *bias, const int64_t *geometry);
 
-/* Its gradients, overwritten: dx from dy and w, dw from dy and x. `work` holds cafe_conv_weight_grad_work(geometry) elements. */
-int cafe_conv_input_grad_f32(float *dx, const float *dy, const float *w, const int64_t *geometry);
-int cafe_conv_input_grad_f64(double *dx, const double *dy, const double *w, const int64_t *geometry);
+/* Its gradients, overwritten: dx from dy and w, dw from dy and x. `work` holds as many elements as cafe_conv_..._work(geometry) says. */
+int64_t cafe_conv_input_grad_work(const int64_t *geometry);
+int cafe_conv_input_grad_f32(float *dx, const float *dy, const float *w, float *work, const int64_t *geometry);
+int cafe_conv_input_grad_f64(double *dx, const double *dy, const double *w, double *work, const int64_t *geometry);
 int64_t cafe_conv_weight_grad_work(const int64_t *geometry);
 int cafe_conv_weight_grad_f32(float *dw, const float *dy, const float *x, float *work, const int64_t *geometry);
 int cafe_conv_weight_grad_f64(double *dw, const double *dy, const double *x, double *work, const int64_t *geometry);

@@ -47,6 +47,22 @@ static struct conv_grains conv_grains(const struct cafe_conv *p) {
     return g;
 }
 
+/* How many items make even work for the threads there are. Cutting the forward into more or fewer does not show in its bits. */
+static int64_t conv_items(void) {
+    int64_t threads = cafe_get_num_threads();
+    return threads == 1 ? 1 : 2 * threads;
+}
+
+/* Whether the input gradient is computed as a convolution of dy with a turned kernel. */
+static int conv_is_turned(const struct cafe_conv *p) {
+    return p->sh == 1 && p->sw == 1 && !cafe_conv_is_product(p) && (p->c != p->groups || p->o == p->groups);
+}
+
+int64_t cafe_conv_input_grad_work(const int64_t *geometry) {
+    struct cafe_conv p = conv_read(geometry);
+    return conv_is_turned(&p) ? p.o * (p.c / p.groups) * p.kh * p.kw : 0;
+}
+
 int64_t cafe_conv_weight_grad_work(const int64_t *geometry) {
     struct cafe_conv p = conv_read(geometry);
     struct conv_grains g = conv_grains(&p);
@@ -68,6 +84,7 @@ struct ENTRY(conv_call) {
     struct cafe_conv_cut cut;
     struct conv_grains g;
     int64_t m, parts; /* output channels of an item, items that share a block */
+    int64_t images;   /* of an item */
     int64_t scratch;  /* elements that an item needs */
     atomic_int status;
 };
@@ -80,35 +97,53 @@ static T *ENTRY(conv_scratch)(struct ENTRY(conv_call) *call) {
 
 /* ---- forward ---- */
 
-/* Items: images, groups, blocks of places, parts of the output channels. */
+typedef void ENTRY(conv_way)(T *y, const T *x, const T *w, const T *bias, int64_t m, const struct cafe_conv *p, const struct cafe_conv_block *b, T *scratch);
+
+/* The ways give the same bits; one input channel a group is cheapest without a product. */
+static ENTRY(conv_way) *ENTRY(conv_choose)(const struct cafe_conv *p) {
+    if (p->c == p->groups) return TABLE->conv_direct;
+    return cafe_conv_is_product(p) ? TABLE->conv_product : TABLE->conv;
+}
+
+/* Items: runs of images, groups, blocks of places, parts of the output channels. */
 static void ENTRY(conv_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(conv_call) *call = context;
     const struct cafe_conv *p = &call->p;
-    const int64_t m = p->o / p->groups, c = p->c / p->groups, places = p->oh * p->ow, blocks = call->cut.down * call->cut.across;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, blocks = call->cut.down * call->cut.across;
     T *scratch = ENTRY(conv_scratch)(call);
     for (int64_t i = begin; scratch && i < end; i++) {
-        int64_t part = i % call->parts, block = i / call->parts % blocks, plane = i / call->parts / blocks; /* plane: image and group */
-        int64_t first = part * call->m, o = plane % p->groups * m + first, rows = cafe_min(call->m, m - first);
+        int64_t first = i % call->parts * call->m, block = i / call->parts % blocks, group = i / call->parts / blocks % p->groups;
+        int64_t image = i / call->parts / blocks / p->groups * call->images, o = group * m + first;
         struct cafe_conv_block b = cafe_conv_block(p, call->cut, block);
-        (c == 1 ? TABLE->conv_direct : TABLE->conv)(call->y + (plane * m + first) * places, call->x + plane * c * p->h * p->w,
-                                                    call->w + o * c * p->kh * p->kw, call->bias ? call->bias + o : NULL, rows, p, &b, scratch);
+        b.images = cafe_min(call->images, p->n - image);
+        ENTRY(conv_choose)(p)(call->y + (image * p->o + o) * p->oh * p->ow, call->x + (image * p->c + group * c) * p->h * p->w,
+                              call->w + o * c * p->kh * p->kw, call->bias ? call->bias + o : NULL, cafe_min(call->m, m - first), p, &b, scratch);
     }
+}
+
+static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
+    const struct cafe_conv *p = &call->p;
+    const int64_t c = p->c / p->groups, m = p->o / p->groups, taps = p->kh * p->kw, places = p->oh * p->ow;
+    if (p->n * p->o * places == 0) return CAFE_OK;
+    const int product = ENTRY(conv_choose)(p) == TABLE->conv;
+    call->cut = cafe_conv_cut(p, c == 1 ? CAFE_CONV_DIRECT : CAFE_CONV_PLACES);
+    const int64_t blocks = p->groups * call->cut.down * call->cut.across, wanted = conv_items();
+    call->images = product ? cafe_min((CAFE_CONV_PLACES + places / 2) / places, p->n * blocks / wanted) : 1;
+    call->images = call->images < 1 ? 1 : call->images;
+    const int64_t items = cafe_ceil_div(p->n, call->images) * blocks;
+    call->m = items < wanted ? cafe_min(m, cafe_ceil_div(cafe_ceil_div(m * items, wanted), ROWS) * ROWS) : m;
+    call->parts = cafe_ceil_div(m, call->m);
+    call->scratch = CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T);
+    if (c == 1) call->scratch = conv_window_size(p, call->cut, 1) + 2 * (taps + 2 * SLACK);
+    if (product) call->scratch = conv_window_size(p, call->cut, call->images * conv_channels_of(p, 192)) + PANEL + 4 * SLACK;
+    if (product && call->images > 1) call->scratch += call->m * call->images * places;
+    cafe_for(items * call->parts, 1, p->n * p->o * places * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), call);
+    return atomic_load(&call->status);
 }
 
 int ENTRY(conv)(T *y, const T *x, const T *w, const T *bias, const int64_t *geometry) {
     struct ENTRY(conv_call) call = {.y = y, .x = x, .w = w, .bias = bias, .p = conv_read(geometry)};
-    const struct cafe_conv *p = &call.p;
-    if (p->n * p->o * p->oh * p->ow == 0) return CAFE_OK;
-    const int64_t c = p->c / p->groups, m = p->o / p->groups, taps = p->kh * p->kw;
-    call.cut = cafe_conv_cut(p, c == 1 ? CAFE_CONV_DIRECT : CAFE_CONV_PLACES);
-    const int64_t items = p->n * p->groups * call.cut.down * call.cut.across;
-    call.m = items < CAFE_CONV_ITEMS ? cafe_ceil_div(cafe_ceil_div(m * items, CAFE_CONV_ITEMS), ROWS) * ROWS : m;
-    call.parts = cafe_ceil_div(m, call.m);
-    call.scratch = c == 1 ? conv_window_size(p, call.cut, 1) + 2 * (taps + 2 * SLACK)
-                          : conv_window_size(p, call.cut, conv_channels_of(p, 192)) + PANEL + 2 * SLACK;
-    call.scratch = call.scratch < CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) ? CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) : call.scratch;
-    cafe_for(items * call.parts, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), &call);
-    return atomic_load(&call.status);
+    return ENTRY(conv_run)(&call);
 }
 
 /* ---- the gradient of the input ---- */
@@ -128,10 +163,34 @@ static void ENTRY(conv_input_grad_task)(void *context, int64_t begin, int64_t en
     }
 }
 
-int ENTRY(conv_input_grad)(T *dx, const T *dy, const T *w, const int64_t *geometry) {
+/* w (O, C/G, taps) with channels in and out exchanged in each group, and the taps in reverse: what a convolution of dy takes. */
+static void ENTRY(conv_turn_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, taps = p->kh * p->kw;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t o = 0; o < m; o++) {
+            const T *from = call->w + ((i / c * m + o) * c + i % c) * taps;
+            T *to = call->y + (i * m + o) * taps;
+            for (int64_t tap = 0; tap < taps; tap++) to[tap] = from[taps - 1 - tap];
+        }
+}
+
+/* Without a stride the gradient is itself a convolution, of dy with the turned kernel. */
+static int ENTRY(conv_turned)(T *dx, const T *dy, const T *w, T *work, const struct cafe_conv *p) {
+    struct ENTRY(conv_call) turn = {.y = work, .w = w, .p = *p}, call = {.y = dx, .x = dy, .w = work, .p = *p};
+    cafe_for(p->c, 1, p->o / p->groups * p->c * p->kh * p->kw, CAFE_SERIAL_CHEAP, ENTRY(conv_turn_task), &turn);
+    call.p.c = p->o, call.p.o = p->c;
+    call.p.h = p->oh, call.p.w = p->ow, call.p.oh = p->h, call.p.ow = p->w;
+    call.p.ph = p->dh * (p->kh - 1) - p->ph, call.p.pw = p->dw * (p->kw - 1) - p->pw;
+    return ENTRY(conv_run)(&call);
+}
+
+int ENTRY(conv_input_grad)(T *dx, const T *dy, const T *w, T *work, const int64_t *geometry) {
     struct ENTRY(conv_call) call = {.y = dx, .x = dy, .w = w, .p = conv_read(geometry)};
     const struct cafe_conv *p = &call.p;
     if (p->n * p->c * p->h * p->w == 0) return CAFE_OK;
+    if (conv_is_turned(p)) return ENTRY(conv_turned)(dx, dy, w, work, p);
     const int64_t c = p->c / p->groups, taps = p->kh * p->kw;
     call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
     call.m = cafe_conv_channels(p);
@@ -166,15 +225,10 @@ static void ENTRY(conv_weight_grad_task)(void *context, int64_t begin, int64_t e
     }
 }
 
-/* dw (O, C/G, taps) from the grains' sums, which hold a group's channels out side by side, but not in the direct way. */
-static void ENTRY(conv_gather)(T *dw, const struct ENTRY(conv_call) *call) {
-    const struct cafe_conv *p = &call->p;
-    const int64_t m = p->o / p->groups, c = p->c / p->groups, depth = c * p->kh * p->kw, turned = c != 1;
-    for (int64_t grain = 1; grain < call->g.grains; grain++) TABLE->conv_add(call->y, call->y + grain * call->g.result, call->g.result);
-    for (int64_t o = 0; o < p->o; o++) {
-        const T *from = call->y + o / m * m * depth + (turned ? o % m : o % m * depth);
-        for (int64_t k = 0; k < depth; k++) dw[o * depth + k] = from[turned ? k * m : k];
-    }
+/* Adds the grains' sums, in order, into the first. */
+static void ENTRY(conv_sum_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    for (int64_t grain = 1; grain < call->g.grains; grain++) TABLE->conv_add(call->y + begin, call->y + grain * call->g.result + begin, end - begin);
 }
 
 int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64_t *geometry) {
@@ -190,7 +244,11 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
     call.scratch = p->o / p->groups * call.g.depth + call.g.depth * (192 + 2) + PANEL + 8 * SLACK;
     call.scratch += conv_window_size(p, call.cut, conv_channels_of(p, call.g.depth));
     cafe_for(call.g.grains * p->groups * call.g.blocks, 1, p->n * p->oh * p->ow * call.g.result, CAFE_SERIAL_FMA, ENTRY(conv_weight_grad_task), &call);
-    if (atomic_load(&call.status) == CAFE_OK) ENTRY(conv_gather)(dw, &call);
+    cafe_for(call.g.result, CAFE_GRAIN, call.g.grains * call.g.result, CAFE_SERIAL_CHEAP, ENTRY(conv_sum_task), &call);
+    const int64_t m = p->o / p->groups, depth = call.g.result / p->o, size = sizeof(T); /* each group's sums are (K, O/G), but (O/G, K) in the direct way */
+    const int64_t shape[3] = {p->groups, m, depth}, turned = p->c != p->groups;
+    const int64_t strides[3] = {m * depth * size, turned ? size : depth * size, turned ? m * size : size};
+    cafe_copy_strided(dw, work, 3, shape, strides, size);
     return atomic_load(&call.status);
 }
 

@@ -15,13 +15,19 @@ enum {
     CAFE_CONV_PLACES = 384,  /* places of a block: with a hundred channels or two its input and output stay in a 512 KiB L2 */
     CAFE_CONV_DIRECT = 4096, /* of the direct way, which has one channel to keep near */
     CAFE_CONV_DEPTH = 256,   /* rows (c, r, s) of the weight gradient that one item computes */
-    CAFE_CONV_ITEMS = 16     /* as many items make even work for the threads there are */
+    CAFE_CONV_ITEMS = 16     /* items of the weight gradient, more or less: enough to share out evenly */
 };
 
-/* A block of output places: whole rows, or a part of one row. Either way they lie side by side in the output. */
+/* A block of output places: whole rows, or a part of one row, which lie side by side in the output; of one image, or where the
+ * images are small of several, one after the other. */
 struct cafe_conv_block {
-    int64_t row, rows, col, cols;
+    int64_t row, rows, col, cols, images;
 };
+
+/* A kernel of one place that takes every place: the output is the product of w with the input as it lies. */
+static inline int cafe_conv_is_product(const struct cafe_conv *p) {
+    return p->kh * p->kw == 1 && p->sh == 1 && p->sw == 1 && p->ph == 0 && p->pw == 0 && p->oh == p->h && p->ow == p->w;
+}
 
 /* How the output is cut into blocks of at most so many rows and columns. */
 struct cafe_conv_cut {
@@ -46,7 +52,7 @@ static inline struct cafe_conv_cut cafe_conv_cut(const struct cafe_conv *p, int6
 static inline struct cafe_conv_block cafe_conv_block(const struct cafe_conv *p, struct cafe_conv_cut cut, int64_t index) {
     int64_t row = index / cut.across * cut.rows, col = index % cut.across * cut.cols;
     int64_t rows = p->oh - row < cut.rows ? p->oh - row : cut.rows, cols = p->ow - col < cut.cols ? p->ow - col : cut.cols;
-    return (struct cafe_conv_block){row, rows, col, cols};
+    return (struct cafe_conv_block){row, rows, col, cols, 1};
 }
 
 /* The input that a block reads, zeros where there is none, laid out so that neighbours in the output are neighbours here whatever

@@ -25,7 +25,7 @@ import numpy as np
 from cafe.dtype import Array
 from cafe.shape import conv_out
 
-from . import _ffi
+from . import _ffi, memory
 from .base import XP, composition, primitive, twins
 
 _CONV = _ffi.kernel("conv")
@@ -59,9 +59,9 @@ def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: 
     if found is None or not 1 <= len(kernel) <= 2:
         return im2col_ref(x, kernel, stride, padding, dilation)
     places = conv_out(x.shape[2:], kernel, stride, padding, dilation)
-    cols = np.empty((*x.shape[:2], *kernel, *places), x.dtype)
+    cols: Array = memory.empty((*x.shape[:2], *kernel, *places), x.dtype)
     f, p = found
-    _ffi.check(f(p(cols), p(_row_major(x)), _sizes(x.shape, (1, 1, *kernel), places, Geometry(stride, padding, dilation))))
+    _ffi.check(f(p(cols), p(memory.dense(x)), _sizes(x.shape, (1, 1, *kernel), places, Geometry(stride, padding, dilation))))
     return cols
 
 
@@ -97,10 +97,10 @@ def col2im(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padding:
     found, axes = _COL2IM.get(cols.dtype), len(size)
     if found is None or not 1 <= axes <= 2:
         return col2im_ref(cols, size, stride, padding, dilation)
-    x = np.empty((*cols.shape[:2], *size), cols.dtype)
+    x: Array = memory.empty((*cols.shape[:2], *size), cols.dtype)
     shape, places = (1, 1, *cols.shape[2 : 2 + axes]), cols.shape[2 + axes :]
     f, p = found
-    _ffi.check(f(p(x), p(_row_major(cols)), _sizes(x.shape, shape, places, Geometry(stride, padding, dilation))))
+    _ffi.check(f(p(x), p(memory.dense(cols)), _sizes(x.shape, shape, places, Geometry(stride, padding, dilation))))
     return x
 
 
@@ -125,10 +125,10 @@ def conv(x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
     if found is None or not _same(x, w) or (b is not None and not _same(x, b)):
         return twins.conv(x, w, b, geometry)
     places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
-    y = np.empty((x.shape[0], w.shape[0], *places), x.dtype)
+    y: Array = memory.empty((x.shape[0], w.shape[0], *places), x.dtype)
     f, p = found
-    bias = _ffi.NULL if b is None else p(_row_major(b))
-    _ffi.check(f(p(y), p(_row_major(x)), p(_row_major(w)), bias, _sizes(x.shape, w.shape, places, geometry)))
+    bias = _ffi.NULL if b is None else p(memory.dense(b))
+    _ffi.check(f(p(y), p(memory.dense(x)), p(memory.dense(w)), bias, _sizes(x.shape, w.shape, places, geometry)))
     return y
 
 
@@ -149,9 +149,11 @@ def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometr
     found = _INPUT_GRAD.get(g.dtype)
     if found is None or not _same(g, w):
         return twins.conv_input_grad(g, w, size, geometry)
-    x = np.empty((g.shape[0], w.shape[1] * geometry.groups, *size), g.dtype)
+    x: Array = memory.empty((g.shape[0], w.shape[1] * geometry.groups, *size), g.dtype)
     f, p = found
-    _ffi.check(f(p(x), p(_row_major(g)), p(_row_major(w)), _sizes(x.shape, w.shape, g.shape[2:], geometry)))
+    sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
+    work: Array = memory.empty(_ffi.lib.cafe_conv_input_grad_work(sizes), g.dtype)
+    _ffi.check(f(p(x), p(memory.dense(g)), p(memory.dense(w)), p(work), sizes))
     return x
 
 
@@ -168,11 +170,11 @@ def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geom
     found = _WEIGHT_GRAD.get(g.dtype)
     if found is None or not _same(g, x):
         return twins.conv_weight_grad(g, x, kernel, geometry)
-    w = np.empty((g.shape[1], x.shape[1] // geometry.groups, *kernel), g.dtype)
+    w: Array = memory.empty((g.shape[1], x.shape[1] // geometry.groups, *kernel), g.dtype)
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
-    work = np.empty(_ffi.lib.cafe_conv_weight_grad_work(sizes), g.dtype)
+    work: Array = memory.empty(_ffi.lib.cafe_conv_weight_grad_work(sizes), g.dtype)
     f, p = found
-    _ffi.check(f(p(w), p(_row_major(g)), p(_row_major(x)), p(work), sizes))
+    _ffi.check(f(p(w), p(memory.dense(g)), p(memory.dense(x)), p(work), sizes))
     return w
 
 
@@ -199,10 +201,6 @@ def _columns(xp: XP, a: Array, groups: int, axes: int) -> Array:
 def _same(x: Array, other: Array) -> bool:
     """Whether C can take the two together: one dtype, one or two spatial axes."""
     return x.dtype is other.dtype and 3 <= x.ndim <= 4
-
-
-def _row_major(x: Array) -> Array:
-    return x if x.flags.c_contiguous else np.ascontiguousarray(x)
 
 
 @lru_cache(1024)
