@@ -59,10 +59,13 @@ class Version:
         self.count = 0
 
 
-class Node:
-    """One recorded application of an op, or (op None) a variable."""
+class Node(Record):
+    """One recorded application of an op, or (op None) a variable: the record that the op's backward sees, and its place in the graph.
 
-    __slots__ = ("const", "dtype", "half", "inputs", "op", "owner", "parents", "released", "saved", "seq", "shape", "versions", "y")
+    at_variables: whether an input is a variable itself. half: whether F16 or BF16 are among what it keeps. owner: a variable's id.
+    """
+
+    __slots__ = ("at_variables", "dtype", "half", "inputs", "op", "owner", "parents", "released", "seq", "shape", "versions")
 
     def __init__(self, op: Op | None, parents: Sequence[Node | None], y: Array) -> None:
         self.seq = _next()
@@ -70,14 +73,13 @@ class Node:
         self.parents = parents
         self.shape = y.shape
         self.dtype = y.dtype
-        self.inputs: tuple[Any, ...] = ()
+        self.inputs: Sequence[Any] = ()
+        self.versions: Sequence[tuple[Version, int]] = ()
+        self.need: Sequence[bool] = ()
         self.y: Array | None = None
-        self.saved: Any = None
-        self.const: Any = None
-        self.versions: tuple[tuple[Version, int], ...] = ()
-        self.half = False  # whether F16 or BF16 are among what it keeps
-        self.released = False
-        self.owner = 0  # the id of the variable, for a leaf
+        self.saved = self.const = None
+        self.half = self.at_variables = self.released = False
+        self.owner = 0
 
     def __lt__(self, other: Node) -> bool:  # the heap gives the latest first
         return self.seq > other.seq
@@ -114,7 +116,11 @@ def run(
 
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
-    half = _half_of(arrays)
+    half = None
+    for a in arrays:
+        if a.dtype is not _F32 and is_half(a.dtype):
+            half = a.dtype
+            break
     given = arrays if half is None or op.moves else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     y, saved, const = out if isinstance(out, Result) else (out, None, None)
@@ -123,20 +129,13 @@ def run(
     if not _recording.on or not op.differentiable or not any(parents) or y.dtype.kind in "iu":
         return y, None, const
     node = Node(op, parents, y)
-    _keep(node, op.keep, arrays, versions, y)
+    node.half = half is not None or (y.dtype is not _F32 and is_half(y.dtype))
     node.saved = saved
     node.const = const
-    node.half = half is not None or is_half(y.dtype)
+    if "y" in op.keep:
+        node.y = y
+    _keep(node, op.keep, arrays, versions)
     return y, node, const
-
-
-def _half_of(arrays: Sequence[Array]) -> np.dtype[Any] | None:
-    """F16 or BF16 where one of the arrays is of that."""
-    for a in arrays:
-        dtype = a.dtype
-        if dtype is not _F32 and is_half(dtype):
-            return dtype
-    return None
 
 
 def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
@@ -144,19 +143,23 @@ def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
         return op.forward(kernels, *arrays)
 
 
-def _keep(node: Node, keep: str, arrays: Sequence[Array], versions: Sequence[Version | None], y: Array) -> None:
-    """Holds what the backward asks for, and the versions it had."""
+def _keep(node: Node, keep: str, arrays: Sequence[Array], versions: Sequence[Version | None]) -> None:
+    """Holds what the backward asks for of the inputs, the versions it had, and which gradients are wanted."""
     inputs: list[Any] = []
-    for kept, a, version in zip(_kept(keep, len(arrays)), arrays, versions):
-        if kept:
-            inputs.append(a)
-            if version is not None:
-                node.versions = (*node.versions, (version, version.count))
-        else:
-            inputs.append(Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype))
-    node.inputs = tuple(inputs)
-    if "y" in keep:
-        node.y = y
+    need, seen = [], []
+    for kept, a, parent, version in zip(_kept(keep, len(arrays)), arrays, node.parents, versions):
+        need.append(parent is not None)
+        if parent is not None and parent.op is None:
+            node.at_variables = True
+        if not kept:
+            inputs.append(Meta(a.shape, _F32 if node.half and is_half(a.dtype) else a.dtype))
+            continue
+        inputs.append(a)
+        if version is not None:
+            seen.append((version, version.count))
+    node.inputs = inputs
+    node.versions = seen
+    node.need = tuple(need)
 
 
 @functools.cache
@@ -236,26 +239,17 @@ def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    need, at_variables = _need(node.parents)
     if graph is not None:
         wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(node.inputs, node.parents)]
         y = None if node.y is None else graph.wrap(node.y, node)
-        return op.backward(graph.xp, g, Record(need, y, None, _wrap_const(graph, node.const)), *wrapped)
-    inputs, y = node.inputs, node.y
+        return op.backward(graph.xp, g, Record(node.need, y, None, _wrap_const(graph, node.const)), *wrapped)
+    inputs: Sequence[Any] = node.inputs
+    record: Record = node
     if node.half:
-        inputs, y = tuple(map(_widen, inputs)), _widen(y)
-    grads = op.backward(kernels, g, Record(need, y, node.saved, node.const), *inputs)
-    return _owned(grads, node, [g, y, *inputs]) if at_variables else grads
-
-
-def _need(parents: Sequence[Node | None]) -> tuple[tuple[bool, ...], bool]:
-    """Which gradients are wanted, and whether any of them is a variable's."""
-    need, at_variables = [], False
-    for parent in parents:
-        need.append(parent is not None)
-        if parent is not None and parent.op is None:
-            at_variables = True
-    return tuple(need), at_variables
+        inputs = list(map(_widen, inputs))
+        record = Record(node.need, _widen(node.y), node.saved, node.const)
+    grads = op.backward(kernels, g, record, *inputs)
+    return _owned(grads, node, [g, record.y, *inputs]) if node.at_variables else grads
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ so that the same lines compute with arrays (`cafe.kernels`) and, for second deri
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
@@ -46,7 +47,7 @@ class Record:
 
     __slots__ = ("const", "need", "saved", "y")
 
-    def __init__(self, need: tuple[bool, ...], y: Any, saved: Any, const: Any) -> None:
+    def __init__(self, need: Sequence[bool], y: Any, saved: Any, const: Any) -> None:
         self.need, self.y, self.saved, self.const = need, y, saved, const
 
 

@@ -211,7 +211,7 @@ class Tensor(
             if self.dtype.is_int:
                 raise UnsupportedDTypeForOp(self.dtype, "backward")
             return GradStore()
-        wanted = {t._node: t._id for t in retain}
+        wanted = {t._node: t._id for t in retain} if retain else {}
         if None in wanted:
             bail("retain: a tensor that descends from no variable has no gradient")
         ones = np.empty(self._data.shape, np.float32 if tape.is_half(dtype) and not create_graph else dtype)

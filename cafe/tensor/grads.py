@@ -131,7 +131,12 @@ class GradStore:
         grads = store._grads
         for node, g in found.items():
             key = node.owner if node.op is None else retained[node]
-            grads[key] = g if isinstance(g, Base) else wrap(_settled(g, node))  # type: ignore[assignment]
+            if isinstance(g, Base):
+                grads[key] = g  # type: ignore[assignment]
+            elif node.op is None and g.dtype is node.dtype and g.flags.c_contiguous:
+                grads[key] = wrap(g)
+            else:
+                grads[key] = wrap(_settled(g, node))
         return store
 
 
@@ -140,7 +145,7 @@ class _NoGradient(Error, KeyError):
 
 
 def _settled(g: Array, node: Node) -> Array:
-    """The gradient in the node's own dtype and in memory of its own, row-major."""
+    """The gradient in the node's own dtype and in memory of its own, row-major. A variable's is that already, but for a half's."""
     if g.dtype != node.dtype:
         return g.astype(node.dtype)
     return np.array(g, order="C") if node.op is not None or not g.flags.c_contiguous else g
