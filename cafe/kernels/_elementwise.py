@@ -43,7 +43,10 @@ def binary(op: int, a: Array, b: Array) -> Array | None:
     found = _BINARY.get(a.dtype)
     if found is None or b.dtype != a.dtype:
         return None
-    a, b, shape, fixed = _operands(a, b)
+    shape = a.shape
+    fixed: int | None = _NEITHER  # the usual case, without a further call
+    if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
+        a, b, shape, fixed = _operands(a, b)
     if fixed is None:
         return _strided(_BINARY_STRIDED, op, a, b, shape, a.dtype)
     f, p = found

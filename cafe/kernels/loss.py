@@ -84,9 +84,12 @@ def mse(a: Array, b: Array) -> Array:
     if found is None or b.dtype is not a.dtype:
         return twins.mse(a, b)
     f, p = found
-    a, b = memory.dense(a), memory.dense(b)
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        a, b = memory.dense(a), memory.dense(b)
     y: Array = memory.empty((), a.dtype)
-    _ffi.check(f(p(y), p(a), p(b), a.size))
+    status = f(p(y), p(a), p(b), a.size)
+    if status:
+        _ffi.check(status)
     return y
 
 
@@ -101,7 +104,8 @@ def mse_backward(g: Array, a: Array, b: Array) -> Array:
     if found is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
         return twins.mse_backward(g, a, b)
     f, p = found
-    a, b = memory.dense(a), memory.dense(b)
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        a, b = memory.dense(a), memory.dense(b)
     ga: Array = memory.empty(a.shape, a.dtype)
     f(p(ga), p(g), p(a), p(b), a.size)
     return ga

@@ -59,16 +59,19 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     found = _LINEAR.get(dtype)
     if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
         return twins.linear(x, w, b)
-    *outer, k = x.shape
-    m, n = prod(outer), w.shape[0]
-    rows = x if x.ndim == 2 else x.reshape(m, k)
-    y = np.empty((m, n), dtype)
+    if x.ndim != 2:
+        *outer, k = x.shape
+        return linear(x.reshape(prod(outer), k), w, b).reshape(*outer, w.shape[0])
+    (m, k), n = x.shape, w.shape[0]
+    y: Array = memory.empty((m, n), dtype)
     f, p = found
-    xp, x_row, x_col = _matrix(rows, p, m, k)
-    wp, w_row, w_col = _matrix(w, p, n, k)
+    xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m, k)
+    wp, w_row, w_col = (p(w), k, 1) if w.flags.c_contiguous else _matrix(w, p, n, k)
     bias = _ffi.NULL if b is None else p(b if b.flags.c_contiguous else b.copy())
-    _ffi.check(f(p(y), xp, wp, bias, m, k, n, x_row, x_col, w_row, w_col))
-    return y if x.ndim == 2 else y.reshape(*outer, n)
+    status = f(p(y), xp, wp, bias, m, k, n, x_row, x_col, w_row, w_col)
+    if status:
+        _ffi.check(status)
+    return y
 
 
 @composition
@@ -88,13 +91,17 @@ def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tup
     if found is None or x.dtype is not dtype or w.dtype is not dtype:
         return linear_backward_ref(twins, g, x, w, need)
     f, p = found
-    g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
-    n, k = w.shape
-    shapes = (x.shape, w.shape, (n,))
-    grads = [memory.empty(shape, dtype) if wanted else None for shape, wanted in zip(shapes, need)]
-    results = [_ffi.NULL if a is None else p(a) for a in grads]
-    _ffi.check(f(*results, p(g), p(x), p(w), prod(x.shape[:-1]), k, n))
-    return tuple(grads)
+    if not (g.flags.c_contiguous and x.flags.c_contiguous and w.flags.c_contiguous):
+        g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
+    (n, k), null = w.shape, _ffi.NULL
+    gx = memory.empty(x.shape, dtype) if need[0] else None
+    gw = memory.empty((n, k), dtype) if need[1] else None
+    gb = memory.empty((n,), dtype) if need[2] else None
+    results = null if gx is None else p(gx), null if gw is None else p(gw), null if gb is None else p(gb)
+    status = f(*results, p(g), p(x), p(w), prod(x.shape[:-1]), k, n)
+    if status:
+        _ffi.check(status)
+    return gx, gw, gb
 
 
 @composition

@@ -45,12 +45,13 @@ class Slot:
 class Cohort:
     """Slots of one dtype whose variables have made `t` steps each, as the lists that a kernel takes."""
 
-    __slots__ = ("dtype", "halves", "ids", "moments", "ps", "slots", "t", "vars")
+    __slots__ = ("dtype", "halves", "ids", "moments", "ps", "slots", "t", "vars", "versions")
 
     def __init__(self, slots: list[Slot], t: int) -> None:
         self.slots, self.t = slots, t
         self.vars = [s.var for s in slots]
         self.ids = [v.id for v in self.vars]
+        self.versions = [v._version for v in self.vars if v._version is not None]  # every variable has one
         self.ps = [s.master for s in slots]
         self.moments = [list(column) for column in zip(*(s.moments for s in slots))]
         self.dtype = self.ps[0].dtype

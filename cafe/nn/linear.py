@@ -41,12 +41,12 @@ class Linear(Module):
         w, b = self.weight, self.bias
         x_, w_ = xs._data, w._data
         dtype = w_.dtype
-        if x_.ndim < 2 or w_.ndim != 2 or x_.shape[-1] != w_.shape[1] or x_.dtype != dtype or dtype.kind in "iu":
+        if x_.ndim < 2 or w_.ndim != 2 or x_.shape[-1] != w_.shape[1] or x_.dtype is not dtype or dtype.kind in "iu":
             return self._in_parts(xs)
         if b is None:
             return apply(_LINEAR, xs, w)
         b_ = b._data
-        if b_.shape != w_.shape[:1] or b_.dtype != dtype:
+        if b_.shape != w_.shape[:1] or b_.dtype is not dtype:
             return self._in_parts(xs)
         return apply(_LINEAR, xs, w, b)
 

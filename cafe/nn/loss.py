@@ -260,10 +260,13 @@ def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
 
 def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
     """Raises candle's error for the op unless both have one shape and one float dtype."""
-    if lhs.shape != rhs.shape:
-        raise ShapeMismatchBinaryOp(op, lhs.shape, rhs.shape).help("a loss does not broadcast: reshape one side to the other's shape")
-    check_same(op, lhs._data, rhs._data)
-    check_float("mean", lhs._data)
+    a, b = lhs._data, rhs._data
+    if a.shape == b.shape and a.dtype is b.dtype and a.dtype.kind == "f":
+        return
+    if a.shape != b.shape:
+        raise ShapeMismatchBinaryOp(op, a.shape, b.shape).help("a loss does not broadcast: reshape one side to the other's shape")
+    check_same(op, a, b)
+    check_float("mean", a)
 
 
 def _check_classes(inp: Tensor, target: Tensor) -> None:

@@ -134,8 +134,8 @@ class _Stepper(Optimizer):
         cohort.t += 1
         if not cohort.halves:
             self._update(cohort, gs)
-            for var in cohort.vars:
-                var._touch()
+            for version in cohort.versions:
+                version.count += 1
             return
         for slot in cohort.slots:
             slot.refresh()
