@@ -16,13 +16,22 @@ Bounds: forward 4 ulp, gradients 8 ulp of the larger of 1 and the largest elemen
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from cafe.dtype import Array
 
+from . import _ffi
 from .base import XP, composition, twins
+from .memory import dense, empty
 
 Need = tuple[bool, bool, bool]
 Grads = tuple[Array | None, Array | None, Array | None]
+
+_LAYER, _LAYER_BACKWARD = _ffi.kernel("layer_norm"), _ffi.kernel("layer_norm_backward")
+_RMS, _RMS_BACKWARD = _ffi.kernel("rms_norm"), _ffi.kernel("rms_norm_backward")
+_GROUP, _GROUP_BACKWARD = _ffi.kernel("group_norm"), _ffi.kernel("group_norm_backward")
+_BATCH, _BATCH_BACKWARD = _ffi.kernel("batch_norm"), _ffi.kernel("batch_norm_backward")
+_CHANNEL, _CHANNEL_BACKWARD = _ffi.kernel("channel_norm"), _ffi.kernel("channel_norm_backward")
 
 
 # -- over the last dim
@@ -30,7 +39,13 @@ Grads = tuple[Array | None, Array | None, Array | None]
 
 def layer_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
     """x (…, n), w and b (n) → y (…, n), and mean, rest and 1 / √(var + eps) of each row, (…, 1)."""
-    return twins.layer_norm(x, w, b, eps)  # type: ignore[return-value]
+    if _not_for_c(_LAYER, x, w, b):
+        return twins.layer_norm(x, w, b, eps)  # type: ignore[return-value]
+    f, p = _LAYER[x.dtype]
+    x, y, n = dense(x), empty(x.shape, x.dtype), x.shape[-1]
+    mean, rest, rstd = (empty((*x.shape[:-1], 1), x.dtype) for _ in range(3))
+    f(p(y), p(mean), p(rest), p(rstd), p(x), _at(p, w), _at(p, b), mean.size, n, eps)
+    return y, mean, rest, rstd
 
 
 @composition
@@ -42,7 +57,13 @@ def layer_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, eps: floa
 
 def layer_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: Array, rstd: Array, need: Need) -> Grads:
     """With h the normalised x and u = g w: gx = rstd (u − mean of u − h · mean of u h) over a row, gw = Σ g h, gb = Σ g over the rows."""
-    return twins.layer_norm_backward(g, x, w, mean, rest, rstd, need)  # type: ignore[return-value]
+    if _not_for_c(_LAYER_BACKWARD, x, g, w):
+        return twins.layer_norm_backward(g, x, w, mean, rest, rstd, need)  # type: ignore[return-value]
+    f, p = _LAYER_BACKWARD[x.dtype]
+    x, g, grads = dense(x), dense(g), _grads(x, x.shape[-1:], need)
+    moments = (p(dense(m)) for m in (mean, rest, rstd))
+    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), *moments, mean.size, x.shape[-1]))
+    return grads
 
 
 @composition
@@ -55,7 +76,12 @@ def layer_norm_backward_ref(xp: XP, g: Array, x: Array, w: Array | None, mean: A
 
 def rms_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array]:
     """x / √(mean of x² + eps) over the last dim, then w and b: y (…, n), and the reciprocal of each row's root, (…, 1)."""
-    return twins.rms_norm(x, w, b, eps)  # type: ignore[return-value]
+    if _not_for_c(_RMS, x, w, b):
+        return twins.rms_norm(x, w, b, eps)  # type: ignore[return-value]
+    f, p = _RMS[x.dtype]
+    x, y, rstd = dense(x), empty(x.shape, x.dtype), empty((*x.shape[:-1], 1), x.dtype)
+    f(p(y), p(rstd), p(x), _at(p, w), _at(p, b), rstd.size, x.shape[-1], eps)
+    return y, rstd
 
 
 @composition
@@ -66,7 +92,12 @@ def rms_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, eps: float)
 
 def rms_norm_backward(g: Array, x: Array, w: Array | None, rstd: Array, need: Need) -> Grads:
     """With h = x rstd and u = g w: gx = rstd (u − h · mean of u h), gw = Σ g h and gb = Σ g."""
-    return twins.rms_norm_backward(g, x, w, rstd, need)  # type: ignore[return-value]
+    if _not_for_c(_RMS_BACKWARD, x, g, w):
+        return twins.rms_norm_backward(g, x, w, rstd, need)  # type: ignore[return-value]
+    f, p = _RMS_BACKWARD[x.dtype]
+    x, g, grads = dense(x), dense(g), _grads(x, x.shape[-1:], need)
+    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), p(dense(rstd)), rstd.size, x.shape[-1]))
+    return grads
 
 
 @composition
@@ -85,7 +116,13 @@ def rms_norm_backward_ref(xp: XP, g: Array, x: Array, w: Array | None, rstd: Arr
 
 def group_norm(x: Array, w: Array | None, b: Array | None, groups: int, eps: float) -> tuple[Array, Array, Array, Array]:
     """x (N, C, *S), w and b (C) → y, and mean, rest and 1 / √(var + eps) of each image's groups of channels, (N, G, 1, 1)."""
-    return twins.group_norm(x, w, b, groups, eps)  # type: ignore[return-value]
+    if _not_for_c(_GROUP, x, w, b):
+        return twins.group_norm(x, w, b, groups, eps)  # type: ignore[return-value]
+    f, p = _GROUP[x.dtype]
+    x, y = dense(x), empty(x.shape, x.dtype)
+    mean, rest, rstd = (empty((x.shape[0], groups, 1, 1), x.dtype) for _ in range(3))
+    f(p(y), p(mean), p(rest), p(rstd), p(x), _at(p, w), _at(p, b), *_group_sizes(x, groups), eps)
+    return y, mean, rest, rstd
 
 
 @composition
@@ -100,7 +137,13 @@ def group_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, groups: i
 
 def group_norm_backward(g: Array, x: Array, w: Array | None, groups: int, mean: Array, rest: Array, rstd: Array, need: Need) -> Grads:
     """As `layer_norm_backward`, over each image's groups; gw and gb over images and places."""
-    return twins.group_norm_backward(g, x, w, groups, mean, rest, rstd, need)  # type: ignore[return-value]
+    if _not_for_c(_GROUP_BACKWARD, x, g, w):
+        return twins.group_norm_backward(g, x, w, groups, mean, rest, rstd, need)  # type: ignore[return-value]
+    f, p = _GROUP_BACKWARD[x.dtype]
+    x, g, grads = dense(x), dense(g), _grads(x, x.shape[1:2], need)
+    moments = (p(dense(m)) for m in (mean, rest, rstd))
+    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), *moments, *_group_sizes(x, groups)))
+    return grads
 
 
 @composition
@@ -122,7 +165,13 @@ def group_norm_backward_ref(
 
 def batch_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
     """x (N, C, *S), w and b (C) → y, and mean, rest and variance of each channel over images and places, (1, C, 1, …)."""
-    return twins.batch_norm(x, w, b, eps)  # type: ignore[return-value]
+    if _not_for_c(_BATCH, x, w, b):
+        return twins.batch_norm(x, w, b, eps)  # type: ignore[return-value]
+    f, p = _BATCH[x.dtype]
+    x, y = dense(x), empty(x.shape, x.dtype)
+    mean, rest, var = (empty((1, x.shape[1], *(1 for _ in x.shape[2:])), x.dtype) for _ in range(3))
+    f(p(y), p(mean), p(rest), p(var), p(x), _at(p, w), _at(p, b), *_planes(x), eps)
+    return y, mean, rest, var
 
 
 @composition
@@ -134,7 +183,13 @@ def batch_norm_ref(xp: XP, x: Array, w: Array | None, b: Array | None, eps: floa
 
 def batch_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: Array, var: Array, eps: float, need: Need) -> Grads:
     """As `layer_norm_backward`, over each channel."""
-    return twins.batch_norm_backward(g, x, w, mean, rest, var, eps, need)  # type: ignore[return-value]
+    if _not_for_c(_BATCH_BACKWARD, x, g, w):
+        return twins.batch_norm_backward(g, x, w, mean, rest, var, eps, need)  # type: ignore[return-value]
+    f, p = _BATCH_BACKWARD[x.dtype]
+    x, g, grads = dense(x), dense(g), _grads(x, x.shape[1:2], need)
+    moments = (p(dense(m)) for m in (mean, rest, var))
+    f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), *moments, *_planes(x), eps)
+    return grads
 
 
 @composition
@@ -149,7 +204,12 @@ def batch_norm_backward_ref(
 
 def channel_norm(x: Array, mean: Array, var: Array, w: Array | None, b: Array | None, eps: float) -> Array:
     """Batch norm in evaluation, by statistics that are given: (x − mean) / √(var + eps) w + b, all (C) for x (N, C, *S)."""
-    return twins.channel_norm(x, mean, var, w, b, eps)
+    if _not_for_c(_CHANNEL, x, mean, var, w, b):
+        return twins.channel_norm(x, mean, var, w, b, eps)
+    f, p = _CHANNEL[x.dtype]
+    x, y = dense(x), empty(x.shape, x.dtype)
+    f(p(y), p(x), _at(p, mean), _at(p, var), _at(p, w), _at(p, b), *_planes(x), eps)
+    return y
 
 
 @composition
@@ -161,7 +221,12 @@ def channel_norm_ref(xp: XP, x: Array, mean: Array, var: Array, w: Array | None,
 
 def channel_norm_backward(g: Array, x: Array, mean: Array, var: Array, w: Array | None, eps: float, need: Need) -> Grads:
     """gx = g w / √(var + eps); gw and gb as in `batch_norm_backward`. The statistics are taken for constants."""
-    return twins.channel_norm_backward(g, x, mean, var, w, eps, need)  # type: ignore[return-value]
+    if _not_for_c(_CHANNEL_BACKWARD, x, g, mean, var, w):
+        return twins.channel_norm_backward(g, x, mean, var, w, eps, need)  # type: ignore[return-value]
+    f, p = _CHANNEL_BACKWARD[x.dtype]
+    x, g, grads = dense(x), dense(g), _grads(x, x.shape[1:2], need)
+    f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, mean), _at(p, var), _at(p, w), *_planes(x), eps)
+    return grads
 
 
 @composition
@@ -172,6 +237,34 @@ def channel_norm_backward_ref(xp: XP, g: Array, x: Array, mean: Array, var: Arra
     gx = xp.mul(g, rstd if w_ is None else xp.mul(w_, rstd)) if need[0] else None
     gw = _sum_keeping(xp, xp.mul(g, xp.mul(xp.sub(x, mean_), rstd)), 1) if need[1] else None
     return gx, gw, _sum_keeping(xp, g, 1) if need[2] else None
+
+
+# -- for C
+
+
+def _not_for_c(kernels: dict[Any, _ffi.Kernel], x: Array, *others: Array | None) -> bool:
+    """Whether the twin has to do it: without C, for another dtype, for dtypes that differ, and for nothing at all."""
+    return x.dtype not in kernels or x.size == 0 or any(o is not None and o.dtype != x.dtype for o in others)
+
+
+def _at(p: _ffi.Pointer, a: Array | None) -> Any:
+    """The pointer of a small array, or NULL."""
+    return _ffi.ffi.NULL if a is None else p(dense(a))
+
+
+def _grads(x: Array, parameters: tuple[int, ...], need: Need) -> Grads:
+    """Room for the gradients that are wanted."""
+    shapes = (x.shape, parameters, parameters)
+    gx, gw, gb = (empty(shape, x.dtype) if wanted else None for shape, wanted in zip(shapes, need))
+    return gx, gw, gb
+
+
+def _group_sizes(x: Array, groups: int) -> tuple[int, int, int, int]:
+    return x.shape[0], groups, x.shape[1] // groups, prod(x.shape[2:])
+
+
+def _planes(x: Array) -> tuple[int, int, int]:
+    return x.shape[0], x.shape[1], prod(x.shape[2:])
 
 
 # -- what they share

@@ -18,7 +18,13 @@ import numpy as np
 
 from cafe.dtype import Array
 
+from . import _ffi
 from .base import XP, composition, primitive, twins
+from .memory import dense, empty
+
+_MAX, _MAX_BACKWARD = _ffi.kernel("max_pool"), _ffi.kernel("max_pool_backward")
+_AVG, _AVG_BACKWARD = _ffi.kernel("avg_pool"), _ffi.kernel("avg_pool_backward")
+_EXACT = 1 << 24  # places in a window that a float32 can count
 
 
 class Span(NamedTuple):
@@ -80,7 +86,14 @@ def adaptive(size: int, places: int) -> Span:
 
 def max_pool(x: Array, spans: Spans) -> tuple[Array, Array]:
     """The largest of each window, and where it is (`max_pool_ids`); NaN where there is one."""
-    return twins.max_pool(x, spans)  # type: ignore[return-value]
+    if _not_for_c(_MAX, x, spans) or prod(max(_lengths(s)) for s in spans) > _EXACT:
+        return twins.max_pool(x, spans)  # type: ignore[return-value]
+    f, p = _MAX[x.dtype]
+    x, shape = dense(x), (*x.shape[:2], *(len(s.start) for s in spans))
+    y, ids = empty(shape, x.dtype), empty(shape, np.uint32)
+    (top, bottom, _), (start, end, _) = _two(spans)
+    _ffi.check(f(p(y), _ffi.u32p(ids), p(x), *_planes(x.shape, spans), top, bottom, start, end))
+    return y, ids
 
 
 @composition
@@ -92,7 +105,7 @@ def max_pool_ref(xp: XP, x: Array, spans: Spans) -> tuple[Array, Array]:
 
 def max_pool_ids(x: Array, spans: Spans) -> Array:
     """Where the largest of each window is, as U32 counted through the whole of *S: the first of equals, the first NaN if there is one."""
-    return max_pool_ids_ref(x, spans)
+    return max_pool_ids_ref(x, spans) if _not_for_c(_MAX, x, spans) else max_pool(x, spans)[1]
 
 
 @primitive
@@ -111,7 +124,13 @@ def max_pool_ids_ref(x: Array, spans: Spans) -> Array:
 
 def max_pool_backward(g: Array, ids: Array, size: tuple[int, ...]) -> Array:
     """Each g added where its window's largest stood: g (N, C, *L) → (N, C, *size)."""
-    return twins.max_pool_backward(g, ids, size)
+    found = _MAX_BACKWARD.get(g.dtype)
+    if found is None or g.size == 0 or ids.dtype != np.uint32:
+        return twins.max_pool_backward(g, ids, size)
+    f, p = found
+    gx, g, ids = empty((*g.shape[:2], *size), g.dtype), dense(g), dense(ids)
+    f(p(gx), p(g), _ffi.u32p(ids), prod(g.shape[:2]), prod(size), prod(g.shape[2:]))
+    return gx
 
 
 @composition
@@ -122,7 +141,12 @@ def max_pool_backward_ref(xp: XP, g: Array, ids: Array, size: tuple[int, ...]) -
 
 def avg_pool(x: Array, spans: Spans) -> Array:
     """The sum of each window divided by its divisor along every axis."""
-    return avg_pool_ref(x, spans)
+    if _not_for_c(_AVG, x, spans):
+        return avg_pool_ref(x, spans)
+    f, p = _AVG[x.dtype]
+    x, y = dense(x), empty((*x.shape[:2], *(len(s.start) for s in spans)), x.dtype)
+    _ffi.check(f(p(y), p(x), *_planes(x.shape, spans), *sum(_two(spans), ())))
+    return y
 
 
 @primitive
@@ -138,7 +162,12 @@ def avg_pool_ref(x: Array, spans: Spans) -> Array:
 
 def avg_pool_backward(g: Array, spans: Spans, size: tuple[int, ...]) -> Array:
     """Each g divided by its window's divisor and added to all of the window, the adjoint of `avg_pool`: g (N, C, *L) → (N, C, *size)."""
-    return avg_pool_backward_ref(g, spans, size)
+    if _not_for_c(_AVG_BACKWARD, g, spans):
+        return avg_pool_backward_ref(g, spans, size)
+    f, p = _AVG_BACKWARD[g.dtype]
+    g, gx = dense(g), empty((*g.shape[:2], *size), g.dtype)
+    _ffi.check(f(p(gx), p(g), *_planes(gx.shape, spans), *sum(_two(spans), ())))
+    return gx
 
 
 @primitive
@@ -151,6 +180,31 @@ def avg_pool_backward_ref(g: Array, spans: Spans, size: tuple[int, ...]) -> Arra
             rows[start:end] += windows[i]
         share = spread
     return share.astype(g.dtype)
+
+
+def _not_for_c(kernels: dict[Any, _ffi.Kernel], x: Array, spans: Spans) -> bool:
+    """Whether the twin has to do it: without C, for another dtype, for nothing at all, for three axes and more."""
+    return x.dtype not in kernels or x.size == 0 or len(spans) > 2
+
+
+_ROW = Span((0,), (1,), (1,))  # the windows downwards where there is one axis
+
+
+def _two(spans: Spans) -> list[tuple[Any, ...]]:
+    """For C, the pointers of start, end and divisor downwards and along."""
+    return [tuple(_ffi.i64p(a) for a in _as_arrays(s)) for s in (_ROW, *spans)[-2:]]
+
+
+@functools.lru_cache(maxsize=1024)
+def _as_arrays(span: Span) -> tuple[Array, ...]:
+    return tuple(np.array(numbers, np.int64) for numbers in span)
+
+
+def _planes(shape: tuple[int, ...], spans: Spans) -> tuple[int, ...]:
+    """How many planes, their rows and columns, and how many windows there are downwards and along."""
+    rows, columns = (1, *shape[2:])[-2:]
+    down, along = (1, *(len(s.start) for s in spans))[-2:]
+    return prod(shape[:2]), rows, columns, down, along
 
 
 def _flat(xp: XP, a: Array) -> Array:

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import functools
 import math
+from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from cafe.dtype import Array
 
+from . import _ffi
 from .base import primitive
+from .memory import dense, empty
+
+_NEAREST, _NEAREST_BACKWARD = _ffi.kernel("resize_nearest"), _ffi.kernel("resize_nearest_backward")
+_LINEAR, _LINEAR_BACKWARD = _ffi.kernel("resize_linear"), _ffi.kernel("resize_linear_backward")
 
 Ids: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -62,7 +68,12 @@ def _source(i: int, size: int, places: int, align_corners: bool, scale: float | 
 
 def resize_nearest(x: Array, ids: Ids) -> Array:
     """y[…, i, j] = x[…, ids[0][i], ids[1][j]]. Any dtype."""
-    return resize_nearest_ref(x, ids)
+    if _not_for_c(_NEAREST, x, ids):
+        return resize_nearest_ref(x, ids)
+    f, p = _NEAREST[x.dtype]
+    x, y = dense(x), empty((*x.shape[:2], *map(len, ids)), x.dtype)
+    f(p(y), p(x), *_planes(x.shape, y.shape), *_pointers(*_two_ids(ids)))
+    return y
 
 
 @primitive
@@ -74,7 +85,12 @@ def resize_nearest_ref(x: Array, ids: Ids) -> Array:
 
 def resize_nearest_backward(g: Array, ids: Ids, size: tuple[int, ...]) -> Array:
     """Each g added to the element that it is a copy of, the adjoint of `resize_nearest`: g (N, C, *L) → (N, C, *size)."""
-    return resize_nearest_backward_ref(g, ids, size)
+    if _not_for_c(_NEAREST_BACKWARD, g, ids):
+        return resize_nearest_backward_ref(g, ids, size)
+    f, p = _NEAREST_BACKWARD[g.dtype]
+    g, gx = dense(g), empty((*g.shape[:2], *size), g.dtype)
+    _ffi.check(f(p(gx), p(g), *_planes(gx.shape, g.shape), *_pointers(*_two_ids(ids))))
+    return gx
 
 
 @primitive
@@ -87,7 +103,12 @@ def resize_nearest_backward_ref(g: Array, ids: Ids, size: tuple[int, ...]) -> Ar
 
 def resize_linear(x: Array, blends: tuple[Blend, ...]) -> Array:
     """Between two neighbours along each axis, so between four in a plane. The weights are rounded to x's dtype."""
-    return resize_linear_ref(x, blends)
+    if _not_for_c(_LINEAR, x, blends):
+        return resize_linear_ref(x, blends)
+    f, p = _LINEAR[x.dtype]
+    x, y = dense(x), empty((*x.shape[:2], *(len(b.low) for b in blends)), x.dtype)
+    _ffi.check(f(p(y), p(x), *_planes(x.shape, y.shape), *_corners(blends, p, x.dtype)))
+    return y
 
 
 @primitive
@@ -95,13 +116,19 @@ def resize_linear_ref(x: Array, blends: tuple[Blend, ...]) -> Array:
     y = x.astype(np.float64)
     for axis, blend in enumerate(blends, start=2):
         weight = _weights(blend, x, axis)
-        y = y.take(_index(blend.low), axis) * (1.0 - weight) + y.take(_index(blend.high), axis) * weight
+        low, high = y.take(_index(blend.low), axis), y.take(_index(blend.high), axis)
+        y = np.where(weight == 0.0, low, low * (1.0 - weight) + high * weight)  # what has no weight does not count, not even NaN
     return y.astype(x.dtype)
 
 
 def resize_linear_backward(g: Array, blends: tuple[Blend, ...], size: tuple[int, ...]) -> Array:
     """The adjoint of `resize_linear`: g (N, C, *L) → (N, C, *size)."""
-    return resize_linear_backward_ref(g, blends, size)
+    if _not_for_c(_LINEAR_BACKWARD, g, blends):
+        return resize_linear_backward_ref(g, blends, size)
+    f, p = _LINEAR_BACKWARD[g.dtype]
+    g, gx = dense(g), empty((*g.shape[:2], *size), g.dtype)
+    _ffi.check(f(p(gx), p(g), *_planes(gx.shape, g.shape), *_corners(blends, p, g.dtype)))
+    return gx
 
 
 @primitive
@@ -109,17 +136,49 @@ def resize_linear_backward_ref(g: Array, blends: tuple[Blend, ...], size: tuple[
     total = g.astype(np.float64)
     for axis, (blend, n) in enumerate(zip(blends, size), start=2):
         weight = _weights(blend, g, axis)
-        total = _added(total * (1.0 - weight), _index(blend.low), axis, n) + _added(total * weight, _index(blend.high), axis, n)
+        to_high = np.where(weight == 0.0, 0.0, total * weight)
+        total = _added(total * (1.0 - weight), _index(blend.low), axis, n) + _added(to_high, _index(blend.high), axis, n)
     return total.astype(g.dtype)
 
 
+def _not_for_c(kernels: dict[Any, _ffi.Kernel], x: Array, axes: tuple[Any, ...]) -> bool:
+    """Whether the twin has to do it: without C, for another dtype, for nothing at all, for three axes and more."""
+    return x.dtype not in kernels or x.size == 0 or len(axes) > 2
+
+
+def _planes(shape: tuple[int, ...], resized: tuple[int, ...]) -> tuple[int, ...]:
+    """How many planes, and rows and columns before and after."""
+    return prod(shape[:2]), *(1, *shape[2:])[-2:], *(1, *resized[2:])[-2:]
+
+
+def _two_ids(ids: Ids) -> tuple[tuple[int, ...], ...]:
+    """The ids downwards and along."""
+    return ((0,), *ids)[-2:]
+
+
+def _pointers(*lists: tuple[int, ...]) -> list[Any]:
+    return [_ffi.i64p(_index(numbers)) for numbers in lists]
+
+
+def _corners(blends: tuple[Blend, ...], p: _ffi.Pointer, dtype: np.dtype[Any]) -> list[Any]:
+    """For C, the pointers of low, high and weight downwards and along."""
+    both = (Blend((0,), (0,), (0.0,)), *blends)[-2:]
+    return [pointer for b in both for pointer in (*_pointers(b.low, b.high), p(_as_weights(b.weight, dtype)))]
+
+
+@functools.lru_cache(maxsize=1024)
 def _index(ids: tuple[int, ...]) -> Array:
     return np.array(ids, np.int64)
 
 
+@functools.lru_cache(maxsize=1024)
+def _as_weights(weight: tuple[float, ...], dtype: np.dtype[Any]) -> Array:
+    return np.array(weight, dtype)
+
+
 def _weights(blend: Blend, x: Array, axis: int) -> Array:
     """The weights as x's dtype has them, in float64, along the axis."""
-    return np.array(blend.weight, x.dtype).astype(np.float64).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    return _as_weights(blend.weight, x.dtype).astype(np.float64).reshape(-1, *(1,) * (x.ndim - axis - 1))
 
 
 def _added(x: Array, ids: Array, axis: int, size: int) -> Array:
