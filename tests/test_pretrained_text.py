@@ -124,6 +124,10 @@ def test_only_likely_tokens_are_drawn(smollm: ModuleType) -> None:
     assert set(smollm.sample(logits, 100.0, 1.0) for _ in range(300)) == {0, 1, 2, 3}
 
 
+def test_what_stands_alone(smollm: ModuleType) -> None:
+    assert smollm.WORDS.findall("it's  in 2024, 3½²\n") == ["it", "'s", " ", " in", " ", "2", "0", "2", "4", ",", " ", "3", "½", "²", "\n"]
+
+
 TEXTS = ["", "Hello, world!", "a  b\n\n c", "in 2024,\tit's 3.5°", "naïve café 日本語 😀", "<|im_start|>user\nhi<|im_end|>", "x_y__z"]
 
 

@@ -30,7 +30,8 @@ CHAT = (
     "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 )
 # Digits one by one, words and marks with the space before them, other spaces.
-WORDS = re.compile(r"'(?:s|t|re|ve|m|ll|d)|\d|\s+(?=\d)| ?[^\W\d_]+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+DIGIT = r"\d²³¹¼½¾"
+WORDS = re.compile(rf"'(?:s|t|re|ve|m|ll|d)|[{DIGIT}]|\s+(?=[{DIGIT}])| ?[^\W_{DIGIT}]+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 
 
 def byte_letters() -> list[str]:

@@ -3,7 +3,6 @@
     python tests/golden/make_bert.py      (needs torch and transformers)
 
 A state dict of normal numbers, ids and a mask (the second row ends at 12 of 18 places), and `last_hidden_state` for three activations.
-The file in this folder was made so, with other draws.
 """
 
 from __future__ import annotations
