@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from expect import raises
 from pickles import archive, dict_of, floats, named, program, storage, tensor
+from test_io_gguf import file_of, text
 
 from cafe import Error, Tensor
 from cafe.__main__ import main
@@ -122,6 +123,17 @@ def test_names_cannot_write_to_the_terminal(here: pathlib.Path) -> None:
     shown = str(inspect("f"))
     assert all(c.isprintable() or c == "\n" for c in shown)
     assert shown.splitlines()[1:] == [r"k\r = \x07", r"a\x1b[31m\n", r"  b\u202e  F32  [1]  4 B  min 1  max 1  mean 1  std 0"]
+
+
+def test_what_is_no_text_is_said_in_its_place(here: pathlib.Path) -> None:
+    (here / "f.gguf").write_bytes(file_of({"k": (8, text(b"\xff")), "n": (0, b"\7")}, []))
+    assert str(inspect("f.gguf")).splitlines()[1:] == ["k = (a string is not UTF-8: invalid start byte at byte 0)", "n = 7"]
+
+
+def test_sums_beyond_every_float_are_left_out(here: pathlib.Path) -> None:
+    npy.write_npy(Tensor([1.7e308, 1.7e308, -1.0], dtype="f64"), "w.npy")
+    assert inspect("w.npy").entries[0].statistics == Statistics(-1.0, 1.7e308, None, None, 0, 0)
+    json.loads(inspect("w.npy").to_json())
 
 
 def test_a_few_numbers_shown_often_are_not_measured(here: pathlib.Path) -> None:

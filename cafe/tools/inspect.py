@@ -197,7 +197,15 @@ def _gguf(path: PathLike, statistics: bool) -> Inspection:
     file = gguf.GgufFile.new(path)
     infos = file.tensor_infos().items()
     entries = (_entry(name, i.type, i.shape, len(i.data), i.load if statistics else None) for name, i in infos)
-    return _made(path, f"GGUF version {file.version}", entries, file.metadata)
+    return _made(path, f"GGUF version {file.version}", entries, {key: _told(file.metadata, key) for key in file.metadata})
+
+
+def _told(metadata: Mapping[str, Any], key: str) -> Any:
+    """A value, or why it is none."""
+    try:
+        return metadata[key]
+    except FormatError as error:
+        return f"({error})"
 
 
 def _pth(path: PathLike, statistics: bool) -> Inspection:
@@ -224,8 +232,9 @@ def _pieces(array: Array) -> Iterator[Array]:
         yield flat[at : at + _PIECE].astype(np.float64)
 
 
+@np.errstate(all="ignore")
 def _measured(array: Array) -> Statistics:
-    """Two passes: the mean first, then the deviation from it."""
+    """Two passes: the mean first, then the deviation from it. What is too large for a float64 is left out."""
     count = nan = 0
     total, low, high = 0.0, math.inf, -math.inf
     for piece in _pieces(array):
