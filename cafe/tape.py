@@ -25,7 +25,7 @@ import numpy as np
 
 from cafe import kernels, tracing
 from cafe.dtype import Array
-from cafe.errors import GraphReleased, VersionMismatch
+from cafe.errors import Error, GraphReleased, UnexpectedShape, VersionMismatch
 from cafe.kernels.base import XP
 from cafe.ops.base import Meta, Op, Record, Result
 
@@ -204,6 +204,8 @@ def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, gr
         for parent, contribution in zip(node.parents, rule(node, op, g, graph)):
             if parent is None or contribution is None:
                 continue
+            if contribution.shape != parent.shape:
+                raise UnexpectedShape(f"gradient in the backward of {op.name}", parent.shape, contribution.shape)
             before = grads.get(parent)
             if before is not None:
                 grads[parent] = _added(before, contribution, parent, summed, graph)
@@ -242,14 +244,25 @@ def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...
     if graph is not None:
         wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(node.inputs, node.parents)]
         y = None if node.y is None else graph.wrap(node.y, node)
-        return op.backward(graph.xp, g, Record(node.need, y, None, _wrap_const(graph, node.const)), *wrapped)
+        return _each(node, op.backward(graph.xp, g, Record(node.need, y, None, _wrap_const(graph, node.const)), *wrapped))
     inputs: Sequence[Any] = node.inputs
     record: Record = node
     if node.half:
         inputs = list(map(_widen, inputs))
         record = Record(node.need, _widen(node.y), node.saved, node.const)
-    grads = op.backward(kernels, g, record, *inputs)
+    grads = _each(node, op.backward(kernels, g, record, *inputs))
     return _owned(grads, node, [g, record.y, *inputs]) if node.at_variables else grads
+
+
+def _each(node: Node, grads: Any) -> tuple[Any, ...]:
+    """What a rule gave, if it is a tuple with one gradient or None for each input.
+
+    Raises: Error.
+    """
+    if type(grads) is not tuple or len(grads) != len(node.parents):
+        name, got = getattr(node.op, "name", ""), len(grads) if type(grads) is tuple else type(grads).__name__
+        raise Error(f"backward of {name}: a tuple with a gradient or None for each of {len(node.parents)} inputs is wanted, got {got}")
+    return grads
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:
