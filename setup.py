@@ -81,6 +81,7 @@ class Found:
             "CAFE_FLAGS": f'"{" ".join(self.flags)}"',
             "CAFE_OPENMP_FLAGS": f'"{" ".join(self.openmp_compile) or "none"}"',
             "CAFE_ISAS": f'"{" ".join(["generic", *self.isas])}"',
+            "CAFE_API": f'"{build_cffi.api()}"',
         }
         return "/* Written by setup.py. */\n" + "".join(f"#define {name} {value}\n" for name, value in lines.items())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from cffi import FFI
@@ -23,6 +24,11 @@ def headers() -> list[Path]:
 def declarations(text: str) -> str:
     """A header's text as cffi's parser wants it: without the lines of the preprocessor."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def api() -> str:
+    """A mark of what cafe.h says, compiled in: in a source tree the Python side compares it with the header and sees a stale build."""
+    return hashlib.sha256((HERE / "cafe.h").read_bytes()).hexdigest()[:16]
 
 
 def make_ffi() -> FFI:

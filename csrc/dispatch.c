@@ -78,5 +78,5 @@ const char *cafe_isas(void) {
 #endif
 
 const char *cafe_build_info(void) {
-    return "compiler: " COMPILER "\nflags: " CAFE_FLAGS "\nopenmp: " CAFE_OPENMP_FLAGS "\nisas: " CAFE_ISAS;
+    return "compiler: " COMPILER "\nflags: " CAFE_FLAGS "\nopenmp: " CAFE_OPENMP_FLAGS "\nisas: " CAFE_ISAS "\napi: " CAFE_API;
 }

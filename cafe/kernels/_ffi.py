@@ -20,9 +20,11 @@ instruction set (`isas()` says which there are).
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,12 +33,30 @@ from cafe.dtype import Array
 from cafe.errors import Error
 
 
+_AGAIN = "install a C compiler if there is none, and install cafe again: pip install -e ."
+
+
 def _import_extension() -> tuple[Any, str]:
-    """The extension, or None and why there is none."""
+    """The extension, or None and why there is none that can be used."""
     try:
-        return importlib.import_module("cafe.kernels._cafe"), ""
+        found = importlib.import_module("cafe.kernels._cafe")
     except ImportError as missing:
-        return None, str(missing)
+        return None, f"{missing}; {_AGAIN}"
+    return (None, f"it was built from another csrc/cafe.h; {_AGAIN}") if _is_stale(found) else (found, "")
+
+
+def _is_stale(extension: Any) -> bool:
+    """Whether this is a source tree whose header has changed since the extension was built: its functions may take other arguments."""
+    header = Path(__file__).parents[2] / "csrc" / "cafe.h"
+    if not header.is_file():
+        return False
+    built_from = _info(extension).get("api", "")
+    return built_from != hashlib.sha256(header.read_bytes()).hexdigest()[:16]
+
+
+def _info(extension: Any) -> dict[str, str]:
+    lines = extension.ffi.string(extension.lib.cafe_build_info()).decode().splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 _cafe, _missing = _import_extension()
@@ -58,7 +78,7 @@ def _backend() -> tuple[str, str]:
     if _cafe is not None:
         return "c", "CAFE_KERNELS=c" if wish else "the extension is there"
     if wish == "c":
-        raise Error(f"CAFE_KERNELS=c, but there is no extension: {_missing}").help("install a C compiler and install cafe again")
+        raise Error(f"CAFE_KERNELS=c, but there is no extension: {_missing}")
     return "numpy", f"there is no extension: {_missing}"
 
 
@@ -153,11 +173,8 @@ def check(status: int) -> None:
 
 
 def build_info() -> dict[str, str]:
-    """What was found when the extension was built: compiler, flags, openmp, isas; empty without the extension."""
-    if lib is None:
-        return {}
-    lines = ffi.string(lib.cafe_build_info()).decode().splitlines()
-    return dict(line.split(": ", 1) for line in lines)
+    """What was found when the extension was built: compiler, flags, openmp, isas, api; empty without the extension."""
+    return _info(_cafe) if lib is not None else {}
 
 
 def isa() -> str:

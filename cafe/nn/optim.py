@@ -14,6 +14,7 @@ for the variable itself add up. A variable that was set since goes on from its n
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -118,6 +119,8 @@ class _Stepper(Optimizer):
             self._step(grads)
 
     def _step(self, grads: GradStore) -> None:
+        if not isinstance(grads, GradStore):
+            raise TypeError(f"expected GradStore, found {type(grads).__name__}: give `loss.backward()`, or call `backward_step(loss)`")
         get = grads.get_id
         found = [cohort.gradients(get) for cohort in self._cohorts]
         uneven = None in found
@@ -448,4 +451,6 @@ def _params_adamw(params: Any) -> ParamsAdamW:
 def _number(value: Any) -> float:
     if not isinstance(value, numbers.Real):
         raise TypeError(f"expected a number for the learning rate, found {type(value).__name__}")
+    if not math.isfinite(value):
+        raise Error(f"expected a finite learning rate, got {value}")
     return float(value)

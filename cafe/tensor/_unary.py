@@ -297,7 +297,7 @@ class UnaryMethods(Base):
         if isinstance(low, Base) or isinstance(high, Base):
             return self.maximum(low).minimum(high)  # type: ignore[attr-defined, no-any-return]
         low, high = number_for(self._data, low, "clamp"), number_for(self._data, high, "clamp")
-        if low > high:
+        if not low <= high:  # a NaN is no bound either
             raise Error(f"clamp: low must be at most high, got {low} > {high}")
         return apply(ops.Clamp(low, high), self)
 
