@@ -32,7 +32,6 @@ import numpy as np
 from cafe.dtype import Array
 from cafe.errors import Error
 
-
 _AGAIN = "install a C compiler if there is none, and install cafe again: pip install -e ."
 
 

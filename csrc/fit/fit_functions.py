@@ -178,7 +178,8 @@ def fit_erfcx(bits: int, degree: int, top: str) -> None:
         return mp.exp(z * z) * mp.erfc(z) / t
 
     low = 2 / (1 + slope * mpf(top)) - 1
-    report("erfcx", f"exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= {top}", fit(q, lambda w: 1 / q(w), degree, low, mpf(1), bits), bits)
+    what = f"exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= {top}"
+    report("erfcx", what, fit(q, lambda w: 1 / q(w), degree, low, mpf(1), bits), bits)
 
 
 def report(name: str, what: str, fitted: tuple[list[mpf], mpf], bits: int) -> None:
