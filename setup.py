@@ -33,6 +33,7 @@ import build_cffi  # noqa: E402  (lies in csrc, which is no package)
 WANTED = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
 DEFINES = [("_GNU_SOURCE", "1")]  # madvise and aligned_alloc under -std=c11
+SLOWER = {"isa_generic.c": ["-O2"]}  # its arrays in structs cost GCC 46 s at -O3 and 28 s so; it is the last resort anyway
 OPENMP = [(["-fopenmp"], ["-fopenmp"]), (["-fopenmp=libomp"], ["-fopenmp=libomp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])]
 OPENMP_PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
 ISA_PROBE = """
@@ -163,7 +164,8 @@ class BuildKernels(build_ext):
             target = self.compiler.object_filenames([relative], output_dir=self.build_temp)[0]
             if not Path(target).exists() or Path(target).stat().st_mtime < max(newest_header, source.stat().st_mtime):
                 paths = [*include, *self.compiler.include_dirs]
-                self.compiler.compile([relative], self.build_temp, DEFINES, paths, extra_postargs=flags, depends=[relative])
+                own = [*flags, *SLOWER.get(source.name, [])]
+                self.compiler.compile([relative], self.build_temp, DEFINES, paths, extra_postargs=own, depends=[relative])
             return str(target)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -5,7 +5,7 @@
 #include "entry.h"
 #include "threads.h"
 
-enum { ROWS_BLOCK = 4096 /* rows.inc's ROW_BLOCK */, STRIP = 64 /* reduce.inc's REDUCE_STRIP */ };
+enum { ROWS_BLOCK = 4096, STRIP = 64 }; /* SUM_BLOCK and SUM_STRIP of the bodies */
 
 /* sums[i] = partial[0][i] + partial[1][i] + …, in order, for i in one run of `width`, `blocks` of them. */
 static double fold(const double *partial, int64_t blocks, int64_t width) {

@@ -49,12 +49,26 @@
 #define JOIN4_(a, b, c, d) a##_##b##_##c##_##d
 #define JOIN4(a, b, c, d) JOIN4_(a, b, c, d)
 
+/* FN is inlined wherever it stands. HEAVY is for what is long and stands in many places (exp and its family, loops over a whole array):
+ * inlined too, except in the generic instance, whose arrays in structs cost a compiler minutes. PAST_CACHES: v_stream is more than v_store. */
 #if defined(__GNUC__)
 #define FN static inline __attribute__((always_inline, unused))
+#if defined(PLAIN)
+#define HEAVY static __attribute__((noinline, unused))
+#define UNROLL
+#else
+#define HEAVY FN
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 #else
 #define FN static inline
+#define HEAVY static
 #define UNROLL
+#endif
+#if defined(PLAIN)
+#define PAST_CACHES 0
+#else
+#define PAST_CACHES 1
 #endif
 
 typedef float f32_t;
