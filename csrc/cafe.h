@@ -47,6 +47,23 @@ void cafe_probe_store_f64(double *y, double *sums, const double *x, int64_t n, i
 void cafe_probe_stream_f32(float *y, float *sums, const float *x, int64_t n, int64_t reads, int64_t writes);
 void cafe_probe_stream_f64(double *y, double *sums, const double *x, int64_t n, int64_t reads, int64_t writes);
 
+/* ---- the pool: memory.c ---- */
+
+/* Memory for a large result, 64-byte aligned, uninitialised, of at least so many bytes; NULL when there is none. From any thread. */
+void *cafe_pool_take(int64_t bytes);
+
+/* Gives it back, to be handed out again; to the system when more than the limit would be cached. NULL is fine. */
+void cafe_pool_give(void *data);
+
+/* Gives all cached memory to the system. */
+void cafe_pool_empty(void);
+
+/* How many bytes may be cached; at the start a quarter of the machine's memory. */
+void cafe_pool_set_limit(int64_t bytes);
+
+/* Six numbers: bytes in use, bytes cached, most bytes ever in use, the limit, how often taken, how often from the cache. */
+void cafe_pool_statistics(int64_t *six);
+
 /* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
 
 /* Functions of one array. AFFINE is x a + b (rounded after each), CLAMP is x held between a and b, ELU is x > 0 ? x : a (exp x - 1). */
@@ -95,8 +112,9 @@ void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double 
 
 /* ---- reductions: bodies/reduce.inc, reduce.c ---- */
 
-/* Along the middle axis of (outer, n, inner). A sum of nothing is 0; it is accumulated in f64, or up to eight elements from left to right in its
- * own type; the order depends on n alone, so that the axis makes no difference (bodies/reduce.inc). The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
+/* Along the middle axis of (outer, n, inner). A sum of nothing is 0; up to eight elements are added in their own type from left to
+ * right, more in f64; the order depends on n alone, so that the axis makes no difference. The extremes want n > 0 and are NaN where
+ * there is one. CAFE_NO_MEMORY when scratch is not to be had. */
 int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_max_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);

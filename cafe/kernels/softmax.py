@@ -12,7 +12,7 @@ import numpy as np
 from cafe.dtype import Array
 from cafe.errors import EmptyTensor
 
-from . import _ffi
+from . import _ffi, memory
 from .base import XP, composition, twins
 
 _SOFTMAX = _ffi.kernel("softmax")
@@ -72,19 +72,19 @@ def log_softmax_backward_ref(xp: XP, g: Array, y: Array, dim: int) -> Array:
 
 def _forward(kernel: _ffi.Kernel, x: Array, dim: int) -> Array:
     f, p = kernel
-    x = np.ascontiguousarray(x)
+    x = memory.dense(x)
     shape = x.shape
     if shape[dim] == 0:
         raise EmptyTensor("reduce")
-    y = np.empty(shape, x.dtype)
+    y = memory.empty(shape, x.dtype)
     f(p(y), p(x), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
     return y
 
 
 def _backward(kernel: _ffi.Kernel, g: Array, y: Array, dim: int) -> Array:
     f, p = kernel
-    g, y = np.ascontiguousarray(g), np.ascontiguousarray(y)
+    g, y = memory.dense(g), memory.dense(y)
     shape = y.shape
-    gx = np.empty(shape, y.dtype)
+    gx = memory.empty(shape, y.dtype)
     f(p(gx), p(g), p(y), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
     return gx
