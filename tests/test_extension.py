@@ -113,7 +113,7 @@ def test_omp_num_threads_is_honoured() -> None:
 
 @needs_c
 def test_what_was_found_when_building_is_told() -> None:
-    assert set(_ffi.build_info()) == {"compiler", "flags", "openmp", "isas"}
+    assert set(_ffi.build_info()) >= {"compiler", "flags", "openmp", "isas"}
 
 
 @needs_c
