@@ -13,7 +13,7 @@
 
 /* ---- the machine: dispatch.c, threads.c ---- */
 
-enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3 };
+enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3, CAFE_BAD_ID = 4 };
 
 /* Fills the table of kernels for instruction set `isa` ("generic", "avx2", "avx2x2", "avx512"), or for the best there is when
  * `isa` is NULL or empty. CAFE_UNKNOWN_ISA when it was not built or this CPU lacks it; the table is then as before. */
@@ -152,6 +152,38 @@ void cafe_softmax_backward_f64(double *dx, const double *dy, const double *y, in
 void cafe_log_softmax_backward_f32(float *dx, const float *dy, const float *y, int64_t outer, int64_t n, int64_t inner);
 void cafe_log_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
 
+/* ---- ids: ids.c ---- */
+
+/* Types of ids. Outside 0 <= id < n the largest U8, U32 and I64 mean "skip"; any other id there makes a function give CAFE_BAD_ID, and
+ * its results are then worth nothing. */
+enum { CAFE_ID_U8, CAFE_ID_U32, CAFE_ID_I16, CAFE_ID_I32, CAFE_ID_I64 };
+
+/* ---- indexing: bodies/indexing.inc, indexing.c ---- */
+
+/* y (outer, m, inner) = x (outer, n, inner) at ids (m), 0 for a skip. An element has `size` bytes. */
+int cafe_index_select(void *y, const void *x, const void *ids, int kind, int64_t outer, int64_t n, int64_t m, int64_t inner, int64_t size);
+
+/* y (shape) = x with ids (shape) in place of the index along `dim`, 0 for a skip. x has strides in bytes, n indices along dim, and at least
+ * as many as shape along the others; 1 <= ndim <= CAFE_MAX_DIMS; size is 1, 2, 4 or 8. */
+int cafe_gather(void *y, const void *x, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides, int dim,
+                int64_t n, int64_t size);
+
+/* Their adjoints, y += source where the ids say, in the order of the ids: y (outer, n, inner) and source (outer, m, inner); y of any strides,
+ * in elements, and source (shape). */
+int cafe_index_add_f32(float *y, const float *source, const void *ids, int kind, int64_t outer, int64_t n, int64_t m, int64_t inner);
+int cafe_index_add_f64(double *y, const double *source, const void *ids, int kind, int64_t outer, int64_t n, int64_t m, int64_t inner);
+int cafe_scatter_add_f32(float *y, const float *source, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides,
+                         int dim, int64_t n);
+int cafe_scatter_add_f64(double *y, const double *source, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides,
+                         int dim, int64_t n);
+
+/* ---- random numbers: random.c ---- */
+
+/* Numbers i of the Philox generator with `key`, counted from the four that the counter value after `first` gives: y (n) in
+ * low <= y < high, and y = kept with probability 1 - p_drop, else 0; 0 <= p_drop < 1. */
+void cafe_uniform(double *y, int64_t n, uint64_t key, uint64_t first, double low, double high);
+void cafe_keep_mask_f32(float *y, int64_t n, uint64_t key, uint64_t first, double p_drop, double kept);
+void cafe_keep_mask_f64(double *y, int64_t n, uint64_t key, uint64_t first, double p_drop, double kept);
 /* ---- norms: bodies/norm.inc, norm.c. w and b are NULL where there is no weight or bias; results that are not wanted are NULL ---- */
 
 /* Rows of n: mean, rest (the mean of x - mean), rstd = 1 / sqrt(var + eps) of each row, and y = (x - mean - rest) rstd w + b with w and b
@@ -342,5 +374,19 @@ int cafe_mse_f64(double *y, const double *a, const double *b, int64_t n);
 /* da = 2 g (a - b) / n, for the number at g. da may be a or b. */
 void cafe_mse_backward_f32(float *da, const float *g, const float *a, const float *b, int64_t n);
 void cafe_mse_backward_f64(double *da, const double *g, const double *a, const double *b, int64_t n);
+
+/* The mean of t ln(1 + exp(-x)) + (1 - t) ln(1 + exp x) over n, and dx = g ((1 - t) sigmoid(x) - t sigmoid(-x)) / n: as mse. */
+int cafe_bce_f32(float *y, const float *x, const float *t, int64_t n);
+int cafe_bce_f64(double *y, const double *x, const double *t, int64_t n);
+void cafe_bce_backward_f32(float *dx, const float *g, const float *x, const float *t, int64_t n);
+void cafe_bce_backward_f64(double *dx, const double *g, const double *x, const double *t, int64_t n);
+
+/* For logits x (rows, n), ids (rows) and weights (rows): y = sum w_i (ln sum_j exp x_ij - x_i,id), one number, and dx = g w_i (softmax(x)_ij
+ * - [j = id]). y or dx may be NULL: then it is left out. Without weights, where they are NULL, w is 1 / rows. A row whose id is a
+ * skip, or whose weight is 0, adds nothing, and dx is 0 there. n > 0. Can fail: CAFE_NO_MEMORY, CAFE_BAD_ID. */
+int cafe_cross_entropy_f32(float *y, float *dx, const float *x, const void *ids, int kind, const float *weights, int64_t rows,
+                           int64_t n, double g);
+int cafe_cross_entropy_f64(double *y, double *dx, const double *x, const void *ids, int kind, const double *weights, int64_t rows,
+                           int64_t n, double g);
 
 #endif

@@ -3,9 +3,10 @@
 #include "dispatch.h"
 #include "cafe.h"
 #include "entry.h"
+#include "ids.h"
 #include "threads.h"
 
-enum { MSE_BLOCK = 4096 /* rows.inc's ROW_BLOCK */ };
+enum { LOSS_BLOCK = 4096 /* rows.inc's ROW_BLOCK */ };
 
 #define REAL f32
 #include "loss.c"
@@ -15,40 +16,93 @@ enum { MSE_BLOCK = 4096 /* rows.inc's ROW_BLOCK */ };
 #undef REAL
 #else
 
-struct ENTRY(mse_call) { T *da; const T *a, *b; double *partial; int64_t n; T scale; };
+/* Means over pairs. */
+struct ENTRY(pair_call) {
+    void (*row)(T *y, const T *a, const T *b, int64_t n);
+    void (*block)(double *partial, const T *a, const T *b, int64_t n);
+    void (*slopes)(T *da, const T *a, const T *b, int64_t n, T scale);
+    T *da;
+    const T *a, *b;
+    double *partial;
+    int64_t n;
+    T scale;
+};
 
 /* An item is a block. */
-static void ENTRY(mse_task)(void *context, int64_t begin, int64_t end) {
-    struct ENTRY(mse_call) *c = context;
+static void ENTRY(pair_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(pair_call) *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t from = i * MSE_BLOCK;
-        TABLE->mse_block(c->partial + i, c->a + from, c->b + from, cafe_min(MSE_BLOCK, c->n - from));
+        int64_t from = i * LOSS_BLOCK;
+        c->block(c->partial + i, c->a + from, c->b + from, cafe_min(LOSS_BLOCK, c->n - from));
     }
 }
 
-int ENTRY(mse)(T *y, const T *a, const T *b, int64_t n) {
-    int64_t blocks = cafe_ceil_div(n, MSE_BLOCK);
+static int ENTRY(pair_mean)(T *y, struct ENTRY(pair_call) c, int64_t serial_below) {
+    int64_t blocks = cafe_ceil_div(c.n, LOSS_BLOCK);
     if (blocks <= 1) {
-        TABLE->mse_row(y, a, b, n);
+        c.row(y, c.a, c.b, c.n);
         return CAFE_OK;
     }
-    double *partial = cafe_scratch((size_t)blocks * sizeof *partial), sum = 0;
-    if (!partial) return CAFE_NO_MEMORY;
-    struct ENTRY(mse_call) c = {0, a, b, partial, n, 0};
-    cafe_for(blocks, 1, n, CAFE_SERIAL_CHEAP, ENTRY(mse_task), &c);
-    for (int64_t i = 0; i < blocks; i++) sum += partial[i];
-    *y = (T)sum / (T)n;
+    double sum = 0;
+    c.partial = cafe_scratch((size_t)blocks * sizeof sum);
+    if (!c.partial) return CAFE_NO_MEMORY;
+    cafe_for(blocks, 1, c.n, serial_below, ENTRY(pair_task), &c);
+    for (int64_t i = 0; i < blocks; i++) sum += c.partial[i];
+    *y = (T)sum / (T)c.n;
     return CAFE_OK;
 }
 
-static void ENTRY(mse_backward_task)(void *context, int64_t begin, int64_t end) {
-    struct ENTRY(mse_call) *c = context;
-    TABLE->mse_backward(c->da + begin, c->a + begin, c->b + begin, end - begin, c->scale);
+static void ENTRY(pair_slopes_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(pair_call) *c = context;
+    c->slopes(c->da + begin, c->a + begin, c->b + begin, end - begin, c->scale);
+}
+
+int ENTRY(mse)(T *y, const T *a, const T *b, int64_t n) {
+    struct ENTRY(pair_call) c = {.row = TABLE->mse_row, .block = TABLE->mse_block, .a = a, .b = b, .n = n};
+    return ENTRY(pair_mean)(y, c, CAFE_SERIAL_CHEAP);
+}
+
+int ENTRY(bce)(T *y, const T *x, const T *t, int64_t n) {
+    struct ENTRY(pair_call) c = {.row = TABLE->bce_row, .block = TABLE->bce_block, .a = x, .b = t, .n = n};
+    return ENTRY(pair_mean)(y, c, CAFE_SERIAL_EXP);
 }
 
 void ENTRY(mse_backward)(T *da, const T *g, const T *a, const T *b, int64_t n) {
-    struct ENTRY(mse_call) c = {da, a, b, 0, n, *g * (T)(2.0 / (double)(n > 0 ? n : 1))};
-    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(mse_backward_task), &c);
+    struct ENTRY(pair_call) c = {.slopes = TABLE->mse_backward, .da = da, .a = a, .b = b, .scale = *g * (T)(2.0 / (double)(n > 0 ? n : 1))};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(pair_slopes_task), &c);
+}
+
+void ENTRY(bce_backward)(T *dx, const T *g, const T *x, const T *t, int64_t n) {
+    struct ENTRY(pair_call) c = {.slopes = TABLE->bce_backward, .da = dx, .a = x, .b = t, .scale = *g * (T)(1.0 / (double)(n > 0 ? n : 1))};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, ENTRY(pair_slopes_task), &c);
+}
+
+typedef struct {
+    T *loss, *dx;
+    const T *x, *weights;
+    const int64_t *at;
+    int64_t n;
+    T g, share;
+} ENTRY(cross_entropy_call);
+
+static void ENTRY(cross_entropy_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(cross_entropy_call) *c = context;
+    const T *weights = c->weights ? c->weights + begin : NULL;
+    TABLE->cross_entropy_rows(c->loss + begin, c->dx ? c->dx + begin * c->n : NULL, c->x + begin * c->n, c->at + begin, weights, c->g,
+                              c->share, end - begin, c->n);
+}
+
+int ENTRY(cross_entropy)(T *y, T *dx, const T *x, const void *ids, int kind, const T *weights, int64_t rows, int64_t n, double g) {
+    char *scratch = cafe_scratch((size_t)rows * (sizeof(int64_t) + sizeof(T)));
+    if (!scratch) return CAFE_NO_MEMORY;
+    int64_t *at = (int64_t *)scratch;
+    if (!cafe_ids_read(at, ids, kind, 0, rows, n)) return CAFE_BAD_ID;
+    ENTRY(cross_entropy_call) c = {(T *)(at + rows), dx, x, weights, at, n, (T)g, (T)g / (T)rows};
+    cafe_for(rows, cafe_ceil_div(CAFE_GRAIN, n), rows * n, CAFE_SERIAL_EXP, ENTRY(cross_entropy_task), &c);
+    if (!y) return CAFE_OK;
+    TABLE->sum_rows(y, c.loss, 1, rows);
+    *y = weights ? -*y : -(*y / (T)rows);
+    return CAFE_OK;
 }
 
 #endif

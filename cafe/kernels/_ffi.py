@@ -146,6 +146,14 @@ def code(name: str) -> int:
     return int(getattr(lib, f"CAFE_{name}")) if lib is not None else -1
 
 
+def _id_kinds() -> dict[np.dtype[Any], int]:
+    kinds = {np.uint8: "ID_U8", np.uint32: "ID_U32", np.int16: "ID_I16", np.int32: "ID_I32", np.int64: "ID_I64"}
+    return {np.dtype(t): code(name) for t, name in kinds.items()} if lib is not None else {}
+
+
+ID_KINDS = _id_kinds()  # how C is told the type of ids; empty without the extension
+
+
 def ready(*arrays: Array) -> bool:
     """Whether C can take these together: there is an extension, and all are F32 or all F64."""
     first = arrays[0].dtype

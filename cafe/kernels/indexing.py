@@ -1,18 +1,25 @@
 """Picking and placing by ids (floor 1).
 
-Ids are U8, U32, I16, I32 or I64. The largest value of U8, U32 and I64 means "skip": reading gives 0 there, writing leaves the place alone.
-Any other id outside 0 .. size − 1 is an error that shows it. Repeated ids add up in the order of the ids.
+Ids are U8, U32, I16, I32 or I64. Outside 0 .. size − 1 the largest value of U8, U32 and I64 means "skip": reading gives 0 there, writing
+leaves the place alone. Any other id there is an error that shows it; C only finds that there is one, and the twin says it. Repeated ids
+add up in the order of the ids.
 """
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 
 from cafe.dtype import Array
 from cafe.errors import InvalidIndex
 
+from . import _ffi
 from .base import primitive
+from .memory import copy, dense, empty
 
+_INDEX_ADD, _SCATTER_ADD = _ffi.kernel("index_add"), _ffi.kernel("scatter_add")
+_SIZES, _MAX_DIMS = (1, 2, 4, 8), 8
 _SKIPS = {np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.int64)}
 
 
@@ -21,7 +28,13 @@ def index_select(x: Array, ids: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    return index_select_ref(x, ids, dim)
+    kind, shape = _ffi.ID_KINDS.get(ids.dtype), x.shape
+    y = empty((*shape[:dim], ids.size, *shape[dim + 1 :]), x.dtype)
+    if kind is None or x.itemsize not in _SIZES or not x.size or not y.size:
+        return index_select_ref(x, ids, dim)
+    sizes = prod(shape[:dim]), shape[dim], ids.size, prod(shape[dim + 1 :]), x.itemsize
+    bad = _ffi.lib.cafe_index_select(_ffi.anyp(y), _ffi.anyp(dense(x)), _ffi.anyp(dense(ids)), kind, *sizes)
+    return index_select_ref(x, ids, dim) if bad else y
 
 
 @primitive
@@ -40,7 +53,14 @@ def index_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    return index_add_ref(x, ids, source, dim)
+    found, kind, shape = _INDEX_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype), x.shape
+    if found is None or kind is None or source.dtype != x.dtype or not x.size or not source.size:
+        return index_add_ref(x, ids, source, dim)
+    f, p = found
+    y = copy(x)
+    sizes = prod(shape[:dim]), shape[dim], ids.size, prod(shape[dim + 1 :])
+    bad = f(p(y), p(dense(source)), _ffi.anyp(dense(ids)), kind, *sizes)
+    return index_add_ref(x, ids, source, dim) if bad else y
 
 
 @primitive
@@ -58,7 +78,13 @@ def gather(x: Array, ids: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    return gather_ref(x, ids, dim)
+    kind = _ffi.ID_KINDS.get(ids.dtype)
+    if kind is None or x.itemsize not in _SIZES or not x.size or not ids.size or x.ndim > _MAX_DIMS:
+        return gather_ref(x, ids, dim)
+    y = empty(ids.shape, x.dtype)
+    where = ids.ndim, ids.shape, x.strides, dim, x.shape[dim]
+    bad = _ffi.lib.cafe_gather(_ffi.anyp(y), _ffi.any_addr(x), _ffi.anyp(dense(ids)), kind, *where, x.itemsize)
+    return gather_ref(x, ids, dim) if bad else y
 
 
 @primitive
@@ -75,7 +101,14 @@ def scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    return scatter_add_ref(x, ids, source, dim)
+    found, kind = _SCATTER_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
+    if found is None or kind is None or source.dtype != x.dtype or not x.size or not ids.size or x.ndim > _MAX_DIMS:
+        return scatter_add_ref(x, ids, source, dim)
+    f, p = found
+    y = copy(x)
+    where = ids.ndim, ids.shape, [stride // y.itemsize for stride in y.strides], dim, x.shape[dim]
+    bad = f(p(y), p(dense(source)), _ffi.anyp(dense(ids)), kind, *where)
+    return scatter_add_ref(x, ids, source, dim) if bad else y
 
 
 @primitive
@@ -136,11 +169,11 @@ def checked_ids(op: str, ids: Array, size: int) -> tuple[Array, Array | None]:
     Raises: InvalidIndex for the first id that is neither inside nor a skip.
     """
     wide = ids.astype(np.int64)
-    bad = (wide < 0) | (wide >= size)
-    if not bad.any():
+    outside = (wide < 0) | (wide >= size)
+    if not outside.any():
         return wide, None
-    skip = ids == np.iinfo(ids.dtype).max if ids.dtype in _SKIPS else np.zeros(ids.shape, bool)
-    bad &= ~skip
+    skip = outside & (ids == np.iinfo(ids.dtype).max) if ids.dtype in _SKIPS else np.zeros(ids.shape, bool)
+    bad = outside & ~skip
     if bad.any():
         raise InvalidIndex(op, int(wide[bad][0]), size)
     return np.where(skip, 0, wide), skip

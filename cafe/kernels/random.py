@@ -1,7 +1,7 @@
 """Random numbers from an explicit state: Philox counters turned into uniform and normal floats (floor 1).
 
-The bits come from NumPy's Philox (a counter-based generator: the n-th number is a function of key and n alone), so they are the
-same on both backends and on any number of threads.
+Philox is a counter-based generator: the n-th number is a function of key and n alone. C computes NumPy's Philox to the bit, so numbers are
+the same on both backends and on any number of threads.
 """
 
 from __future__ import annotations
@@ -13,17 +13,37 @@ import numpy as np
 from cafe.device import GeneratorState
 from cafe.dtype import Array
 
+from . import _ffi
+from .memory import empty
+
+_KEEP_MASK = _ffi.kernel("keep_mask")
+_LAST = 2**63  # C counts in 64 bits
+
 _WORDS_A_BLOCK = 4  # Philox makes four 64-bit words from one counter value
+
+
+def _reserve(count: int, state: GeneratorState) -> tuple[int, int]:
+    """The key, and the counter value after which `count` fresh 64-bit words lie; the state moves past them."""
+    return state.reserve(-(-count // _WORDS_A_BLOCK))
 
 
 def _words(count: int, state: GeneratorState) -> Array:
     """`count` fresh 64-bit words; the state moves past them."""
-    key, first = state.reserve(-(-count // _WORDS_A_BLOCK))
+    key, first = _reserve(count, state)
     return np.random.Philox(key=key, counter=first).random_raw(count)
 
 
 def uniform(shape: tuple[int, ...], low: float, high: float, state: GeneratorState) -> Array:
     """float64 numbers in [low, high), 53 random bits each."""
+    count = prod(shape)
+    if _ffi.lib is None or state.counter >= _LAST:
+        return uniform_ref(shape, low, high, state)
+    y = empty(shape, _ffi.F64)
+    _ffi.lib.cafe_uniform(_ffi.f64p(y), count, *_reserve(count, state), low, high)
+    return y
+
+
+def uniform_ref(shape: tuple[int, ...], low: float, high: float, state: GeneratorState) -> Array:
     unit = (_words(prod(shape), state) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     values = low + (high - low) * unit
     return np.where(values < high, values, low).reshape(shape) if high > low else values.reshape(shape)
@@ -42,7 +62,17 @@ def normal(shape: tuple[int, ...], mean: float, std: float, state: GeneratorStat
 
 def keep_mask(shape: tuple[int, ...], p_drop: float, dtype: np.dtype[np.floating], state: GeneratorState) -> Array:
     """1 / (1 − p) with probability 1 − p, else 0: the mask of a dropout."""
-    keep = uniform(shape, 0.0, 1.0, state) >= p_drop
+    found, count = _KEEP_MASK.get(dtype), prod(shape)
+    if found is None or state.counter >= _LAST:
+        return keep_mask_ref(shape, p_drop, dtype, state)
+    f, p = found
+    y: Array = empty(shape, dtype)
+    f(p(y), count, *_reserve(count, state), p_drop, 1.0 / (1.0 - p_drop))
+    return y
+
+
+def keep_mask_ref(shape: tuple[int, ...], p_drop: float, dtype: np.dtype[np.floating], state: GeneratorState) -> Array:
+    keep = uniform_ref(shape, 0.0, 1.0, state) >= p_drop
     y: Array = keep.astype(dtype) * dtype.type(1.0 / (1.0 - p_drop))
     return y
 

@@ -1,0 +1,12 @@
+/* Ids of any integer type, as all who pick and place by them read them. */
+#ifndef CAFE_IDS_H
+#define CAFE_IDS_H
+
+#include <stdint.h>
+
+enum { CAFE_ID_SKIP = -1, CAFE_IDS_BLOCK = 512 /* ids read at a time: 4 KiB, so that they are still in L1 when used */ };
+
+/* y[i] = ids[from + i] for i < n, CAFE_ID_SKIP for a skip. 0 if an id is neither below `size` nor a skip (`kind`: cafe.h), else 1. */
+int cafe_ids_read(int64_t *y, const void *ids, int kind, int64_t from, int64_t n, int64_t size);
+
+#endif
