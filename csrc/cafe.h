@@ -365,6 +365,27 @@ int cafe_im2col_f64(double *cols, const double *x, const int64_t *geometry);
 int cafe_col2im_f32(float *x, const float *cols, const int64_t *geometry);
 int cafe_col2im_f64(double *x, const double *cols, const int64_t *geometry);
 
+/* ---- attention: bodies/attention.inc, attention.c ---- */
+
+/* y (B, H, S, E) = softmax(scale q k' + mask) v and logsumexp (B, H, S), which is all that the backward needs besides. `sizes` holds B H G S T D E
+ * and causal, then strides in elements: q, k, v (batch, head, row), mask (batch, head, query, key; its last 0 or 1), g (as q). q (B, H, S, D),
+ * k (B, G, T, D) and v (B, G, T, E) are contiguous along their last axis, G divides H, head h reads key/value head h / (H / G).
+ * mask may be NULL. Causal: query i sees the keys up to i + T - S. A query that may see no key, or only such as the mask puts
+ * at -inf, gets zeros and a logsumexp of -inf. Can fail: CAFE_NO_MEMORY. */
+enum { CAFE_ATTENTION_SIZES = 24 };
+int cafe_attention_f32(float *y, float *logsumexp, const float *q, const float *k, const float *v, const float *mask,
+                       const int64_t *sizes, double scale);
+int cafe_attention_f64(double *y, double *logsumexp, const double *q, const double *k, const double *v, const double *mask,
+                       const int64_t *sizes, double scale);
+
+/* The gradients of q, k and v, contiguous, from that of y (g), y and logsumexp. delta (B, H, S) is room to work in. */
+int cafe_attention_backward_f32(float *dq, float *dk, float *dv, float *delta, const float *g, const float *q, const float *k,
+                                const float *v, const float *y, const float *logsumexp, const float *mask, const int64_t *sizes,
+                                double scale);
+int cafe_attention_backward_f64(double *dq, double *dk, double *dv, double *delta, const double *g, const double *q, const double *k,
+                                const double *v, const double *y, const double *logsumexp, const double *mask, const int64_t *sizes,
+                                double scale);
+
 /* ---- loss: bodies/loss.inc, loss.c ---- */
 
 /* The mean of (a - b)^2 over n; NaN for n = 0. The order of the sum depends on n alone. CAFE_NO_MEMORY. */

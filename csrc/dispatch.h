@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "attention.h"
 #include "config.h"
 #include "conv.h"
 #include "matmul.h"

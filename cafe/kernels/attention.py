@@ -2,15 +2,26 @@
 
 Letters: B batch, H query heads, G key/value heads (H is a multiple of G), S queries, T keys, D width of queries and keys, E of values.
 The mask is additive and a constant: −inf forbids a key. A query that may see no key gets a zero row and passes no gradient.
+
+In C the scores are never there as a whole: memory grows with S and T, not with their product, and the backward works the weights out again
+from each query's logsumexp. A key that a query may not see has a weight of 0, or is not looked at: NaN or infinity in it may get through or
+not.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from cafe.dtype import Array
 
+from . import _ffi
 from .base import XP, composition, twins
+from .memory import copy, dense, empty
+
+_ATTENTION = _ffi.kernel("attention")
+_ATTENTION_BACKWARD = _ffi.kernel("attention_backward")
 
 
 def attention(q: Array, k: Array, v: Array, mask: Array | None, scale: float, causal: bool) -> tuple[Array, Array]:
@@ -18,9 +29,19 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, scale: float, ca
 
     mask broadcasts to (B, H, S, T). Causal: query i sees the keys up to i + (T − S). Head h reads key/value head h // (H / G).
 
-    Bound: 4 · T · eps of the largest value.
+    Bound: (8 + 4 s) eps of the largest value, with s the largest score: what rounds a score is its weight's relative error.
     """
-    return twins.attention(q, k, v, mask, scale, causal)  # type: ignore[return-value]
+    found = _ATTENTION.get(q.dtype)
+    if found is None or not _of_one_dtype(q, k, v, mask):
+        return twins.attention(q, k, v, mask, scale, causal)  # type: ignore[return-value]
+    f, p = found
+    q, k, v = _by_rows(q), _by_rows(k), _by_rows(v)
+    y, logsumexp = empty((*q.shape[:3], v.shape[3]), q.dtype), empty(q.shape[:3], q.dtype)
+    mask = _broadcast(mask, q, k)
+    added = _ffi.NULL if mask is None else _ffi.addr(mask)
+    sizes = _sizes(q, k, v, mask, y, causal)
+    _ffi.check(f(p(y), p(logsumexp), _ffi.addr(q), _ffi.addr(k), _ffi.addr(v), added, sizes, scale))
+    return y, logsumexp
 
 
 @composition
@@ -43,7 +64,17 @@ def attention_backward(
 
     The logsumexp is the forward's, or None to have it computed again.
     """
-    return twins.attention_backward(g, q, k, v, y, mask, scale, causal, logsumexp)  # type: ignore[return-value]
+    found = _ATTENTION_BACKWARD.get(q.dtype)
+    if found is None or logsumexp is None or not _of_one_dtype(q, k, v, mask, g, y, logsumexp):
+        return twins.attention_backward(g, q, k, v, y, mask, scale, causal, logsumexp)  # type: ignore[return-value]
+    f, p = found
+    g, q, k, v = _by_rows(g), _by_rows(q), _by_rows(k), _by_rows(v)
+    gq, gk, gv, room = empty(q.shape, q.dtype), empty(k.shape, q.dtype), empty(v.shape, q.dtype), empty(q.shape[:3], q.dtype)
+    mask = _broadcast(mask, q, k)
+    kept = p(dense(y)), p(dense(logsumexp)), _ffi.NULL if mask is None else _ffi.addr(mask)
+    sizes = _sizes(q, k, v, mask, g, causal)
+    _ffi.check(f(p(gq), p(gk), p(gv), p(room), _ffi.addr(g), _ffi.addr(q), _ffi.addr(k), _ffi.addr(v), *kept, sizes, scale))
+    return gq, gk, gv
 
 
 @composition
@@ -101,3 +132,31 @@ def _causal_mask(xp: XP, s: int, t: int, like: Array) -> Array:
     hidden = xp.gt(j, xp.affine(i, 1.0, float(t - s)))
     nothing = xp.zeros((s, t), like.dtype)
     return xp.where(hidden, xp.full_like(nothing, -math.inf), nothing)
+
+
+# -- what C is told
+
+
+def _of_one_dtype(*arrays: Array | None) -> bool:
+    return len({a.dtype for a in arrays if a is not None}) == 1
+
+
+def _by_rows(x: Array) -> Array:
+    """x, or a row-major copy where its last dim is not contiguous."""
+    return x if x.strides[-1] == x.itemsize else copy(x)
+
+
+def _broadcast(mask: Array | None, q: Array, k: Array) -> Array | None:
+    """The mask as (B, H, S, T), its strides 0 where it repeats, and along its last dim 0 or 1."""
+    if mask is None:
+        return None
+    if mask.ndim and mask.shape[-1] > 1:
+        mask = _by_rows(mask)
+    return np.broadcast_to(mask, (*q.shape[:3], k.shape[2]))
+
+
+def _sizes(q: Array, k: Array, v: Array, mask: Array | None, g: Array, causal: bool) -> tuple[int, ...]:
+    """B H G S T D E and causal, then strides in elements."""
+    strides = *q.strides[:3], *k.strides[:3], *v.strides[:3], *((0,) * 4 if mask is None else mask.strides), *g.strides[:3]
+    b, h, s, d = q.shape
+    return b, h, k.shape[1], s, k.shape[2], d, v.shape[3], int(causal), *(stride // q.itemsize for stride in strides)

@@ -19,6 +19,7 @@ BOUNDS: dict[str, float] = {
     "matmul": 8.0,
     "linear": 8.0,
     "linear_backward": 8.0,
+    "attention_backward": 8.0,
     # sums over rows or planes of products that were rounded
     "layer_norm_backward": 8.0,
     "rms_norm_backward": 8.0,
