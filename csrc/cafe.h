@@ -410,4 +410,34 @@ int cafe_cross_entropy_f32(float *y, float *dx, const float *x, const void *ids,
 int cafe_cross_entropy_f64(double *y, double *dx, const double *x, const void *ids, int kind, const double *weights, int64_t rows,
                            int64_t n, double g);
 
+/* ---- rnn: bodies/rnn.inc, rnn.c ---- */
+
+/* An LSTM over B sequences of T times, H hidden, gates in the order i f g o: with a = xw_t + h w', i, f, o = sigmoid and g = tanh of its
+ * parts, c = f c + i g, h = o tanh c. xw (B, T, 4H), h0 and c0 (B, H), w (4H, H); y (B, T, 2H) gets h and c side by side,
+ * gates (B, T, 4H) what the backward wants of them. Can fail: CAFE_NO_MEMORY. */
+int cafe_lstm_f32(float *y, float *gates, const float *xw, const float *h0, const float *c0, const float *w, int64_t batch,
+                  int64_t steps, int64_t hidden);
+int cafe_lstm_f64(double *y, double *gates, const double *xw, const double *h0, const double *c0, const double *w, int64_t batch,
+                  int64_t steps, int64_t hidden);
+
+/* Its gradients from that of y (grad); work has room for B T H. Can fail: CAFE_NO_MEMORY. */
+int cafe_lstm_backward_f32(float *dxw, float *dh0, float *dc0, float *dw, float *work, const float *grad, const float *h0, const float *c0,
+                           const float *w, const float *y, const float *gates, int64_t batch, int64_t steps, int64_t hidden);
+int cafe_lstm_backward_f64(double *dxw, double *dh0, double *dc0, double *dw, double *work, const double *grad, const double *h0,
+                           const double *c0, const double *w, const double *y, const double *gates, int64_t batch, int64_t steps,
+                           int64_t hidden);
+
+/* A GRU, gates in the order r z n: with a = h w' + b, r and z = sigmoid(xw_t + a) of their parts, n = tanh(xw_n + r a_n),
+ * h = (1 - z) n + z h. xw (B, T, 3H), h0 (B, H), w (3H, H), b (3H); y (B, T, H), gates (B, T, 4H): r, z, n, a_n. Can fail: CAFE_NO_MEMORY. */
+int cafe_gru_f32(float *y, float *gates, const float *xw, const float *h0, const float *w, const float *b, int64_t batch, int64_t steps,
+                 int64_t hidden);
+int cafe_gru_f64(double *y, double *gates, const double *xw, const double *h0, const double *w, const double *b, int64_t batch,
+                 int64_t steps, int64_t hidden);
+
+/* Its gradients from that of y (grad); work has room for 4 B T H. Can fail: CAFE_NO_MEMORY. */
+int cafe_gru_backward_f32(float *dxw, float *dh0, float *dw, float *db, float *work, const float *grad, const float *h0, const float *w,
+                          const float *y, const float *gates, int64_t batch, int64_t steps, int64_t hidden);
+int cafe_gru_backward_f64(double *dxw, double *dh0, double *dw, double *db, double *work, const double *grad, const double *h0,
+                          const double *w, const double *y, const double *gates, int64_t batch, int64_t steps, int64_t hidden);
+
 #endif

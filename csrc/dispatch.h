@@ -11,6 +11,7 @@
 #include "conv.h"
 #include "matmul.h"
 #include "optim.h"
+#include "rnn.h"
 
 #define KERNEL_ROW(name, parameters) void (*name) parameters;
 #define T float
