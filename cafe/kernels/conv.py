@@ -152,7 +152,7 @@ def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometr
     x: Array = memory.empty((g.shape[0], w.shape[1] * geometry.groups, *size), g.dtype)
     f, p = found
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
-    work: Array = memory.empty(_ffi.lib.cafe_conv_input_grad_work(sizes), g.dtype)
+    work: Array = memory.empty((_ffi.lib.cafe_conv_input_grad_work(sizes),), g.dtype)
     _ffi.check(f(p(x), p(memory.dense(g)), p(memory.dense(w)), p(work), sizes))
     return x
 
@@ -172,7 +172,7 @@ def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geom
         return twins.conv_weight_grad(g, x, kernel, geometry)
     w: Array = memory.empty((g.shape[1], x.shape[1] // geometry.groups, *kernel), g.dtype)
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
-    work: Array = memory.empty(_ffi.lib.cafe_conv_weight_grad_work(sizes), g.dtype)
+    work: Array = memory.empty((_ffi.lib.cafe_conv_weight_grad_work(sizes),), g.dtype)
     f, p = found
     _ffi.check(f(p(w), p(memory.dense(g)), p(memory.dense(x)), p(work), sizes))
     return w
