@@ -90,7 +90,7 @@ def max_pool(x: Array, spans: Spans) -> tuple[Array, Array]:
         return twins.max_pool(x, spans)  # type: ignore[return-value]
     f, p = _MAX[x.dtype]
     x, shape = dense(x), (*x.shape[:2], *(len(s.start) for s in spans))
-    y, ids = empty(shape, x.dtype), empty(shape, np.uint32)
+    y, ids = empty(shape, x.dtype), empty(shape, np.dtype(np.uint32))
     (top, bottom, _), (start, end, _) = _two(spans)
     _ffi.check(f(p(y), _ffi.u32p(ids), p(x), *_planes(x.shape, spans), top, bottom, start, end))
     return y, ids
