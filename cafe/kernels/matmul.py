@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cafe.dtype import Array
+from cafe.errors import ShapeMismatchBinaryOp
 
 from . import _ffi, memory
 from .base import XP, composition, primitive, twins
@@ -57,8 +58,10 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     """
     dtype = x.dtype
     found = _LINEAR.get(dtype)
-    if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
+    if found is None or w.dtype is not dtype or (b is not None and (b.dtype is not dtype or b.shape != w.shape[:1])):
         return twins.linear(x, w, b)
+    if w.ndim != 2 or x.shape[-1:] != w.shape[1:]:
+        raise ShapeMismatchBinaryOp("linear", x.shape, w.shape)
     if x.ndim != 2:
         *outer, k = x.shape
         return linear(x.reshape(prod(outer), k), w, b).reshape(*outer, w.shape[0])

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
 from cafe.dtype import Array
 from cafe.errors import EmptyTensor
 
