@@ -55,6 +55,7 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n).
 
     Bound: matmul's, and half an ulp for the bias.
+    Raises: ShapeMismatchBinaryOp when x and w differ in k.
     """
     dtype = x.dtype
     found = _LINEAR.get(dtype)
