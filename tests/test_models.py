@@ -13,7 +13,7 @@ import pytest
 
 from cafe import Error, Tensor
 from cafe.nn import SGD, VarBuilder, VarMap, loss
-from cafe.testing import assert_close
+from cafe.testing import assert_close, gradcheck
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"
 
@@ -26,7 +26,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-attention, unet, resnet = example("attention"), example("unet"), example("resnet")
+attention, unet, resnet, psa = example("attention"), example("unet"), example("resnet"), example("psa")
 
 
 def fresh() -> tuple[VarMap, VarBuilder]:
@@ -104,6 +104,105 @@ def test_blocks_refuse_other_channels() -> None:
         attention.SqueezeExcitation(64, 12, vb.pp("a"))
     with pytest.raises(Error, match="expected 64 channels, got 32"):
         attention.SqueezeExcitation(64, 16, vb.pp("b"))(Tensor.zeros((1, 32, 4, 4)))
+
+
+# -- partial self-attention
+
+
+@pytest.mark.parametrize("channels, heads, blocks", [(256, 2, 1), (512, 4, 1), (64, 2, 3)])
+def test_partial_self_attention_counts_as_published(channels: int, heads: int, blocks: int) -> None:
+    varmap, vb = fresh()
+    psa.PartialSelfAttention(channels, heads, vb, blocks)
+    half = channels // 2
+
+    assert parameters(varmap) == 2 * channels**2 + 4 * channels + blocks * (7 * half**2 + 23 * half)
+    if channels == 256:
+        assert parameters(varmap) == 249_728  # of YOLOv10-N
+        assert varmap.data()["attn.pe.conv.weight"].dims() == [128, 1, 3, 3]
+
+
+def moved(varmap: VarMap) -> VarMap:
+    """With batch norms that are not the identity."""
+    for name, var in varmap.data().items():
+        if ".bn." in name:
+            var.set(Tensor.rand(0.5, 1.5, var.shape, var.dtype))
+    return varmap
+
+
+def normed_by_hand(x: Any, layer: Any) -> Any:
+    """A 1 × 1 convolution and its batch norm in use, (N, places) → (M, places)."""
+    w, norm = layer.conv.weight.numpy()[:, :, 0, 0], layer.norm
+    mean, var, gain, bias = (t.numpy()[:, None] for t in (norm.running_mean, norm.running_var, norm.weight, norm.bias))
+    return (w @ x - mean) / np.sqrt(var + 1e-3) * gain + bias
+
+
+def test_plane_attention_by_hand_has_keys_half_as_wide() -> None:
+    varmap, vb = fresh()
+    block = psa.PlaneAttention(8, 2, vb)
+    moved(varmap)
+    x = Tensor.randn(0.0, 1.0, (1, 8, 3, 5))
+    heads = normed_by_hand(x.numpy().reshape(8, 15), block.qkv).reshape(2, 8, 15)
+    read = []
+    for q, k, v in ((h[:2], h[2:4], h[4:]) for h in heads):
+        e = np.exp(q.T @ k / np.sqrt(2.0))
+        read.append(v @ (e / e.sum(1, keepdims=True)).T)
+    values = Tensor(heads[:, 4:].reshape(1, 8, 3, 5).astype(np.float32))
+    summed = np.concatenate(read) + block.pe.forward_t(values, False).numpy().reshape(8, 15)
+
+    assert_close(block.forward_t(x, False).reshape((8, 15)), normed_by_hand(summed, block.proj), 1e-5)
+
+
+def test_partial_self_attention_is_partial_and_looks_everywhere() -> None:
+    varmap, vb = fresh()
+    block = psa.PartialSelfAttention(8, 1, vb)
+    x = Tensor.randn(0.0, 1.0, (2, 8, 4, 6))
+    ys = block.forward_t(x, False)
+    everything_learns(varmap, block.forward_t(x, True))
+
+    corner = np.zeros(x.shape, np.float32)
+    corner[:, :, 0, 0] = 1.0
+    difference = np.abs((block.forward_t(x + Tensor(corner), False) - ys).numpy())
+    assert ys.shape == x.shape and (difference.max(1) > 0.0).all()
+    weight = varmap.data()["cv2.conv.weight"]
+    weight.set(weight * Tensor([1.0] * 4 + [0.0] * 4).reshape((1, 8, 1, 1)).broadcast_as(weight.shape))  # only the half that was put aside
+    difference = np.abs((block.forward_t(x + Tensor(corner), False) - block.forward_t(x, False)).numpy())
+    assert difference[:, :, 0, 0].max() > 0.0 and difference.reshape(2, 8, -1)[:, :, 1:].max() == 0.0
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_partial_self_attention_has_the_right_gradients(train: bool) -> None:
+    varmap = VarMap()
+    block = psa.PartialSelfAttention(8, 2, VarBuilder.from_varmap(varmap, "f64"))
+    moved(varmap)
+
+    gradcheck(lambda x: block.forward_t(x, train), Tensor.randn(0.0, 1.0, (2, 8, 2, 3), "f64"))
+
+
+def test_partial_self_attention_folds_its_batch_norms() -> None:
+    varmap, vb = fresh()
+    block = psa.PartialSelfAttention(16, 2, vb, blocks=2)
+    moved(varmap)
+    x = Tensor.randn(0.0, 1.0, (2, 16, 4, 4))
+    ys = block.forward_t(x, False)
+    block.fold()
+
+    assert "m.1.ffn.0.bn.running_var" in varmap.data()
+    assert_close(block.forward_t(x, False), ys, 1e-4)
+
+
+def test_partial_self_attention_refuses_widths_that_do_not_split() -> None:
+    _, vb = fresh()
+    with pytest.raises(Error, match="channels 7 must be even"):
+        psa.PartialSelfAttention(7, 1, vb.pp("a"))
+    with pytest.raises(Error, match="channels 6 must be a multiple of 2 x 2 heads"):
+        psa.PartialSelfAttention(12, 2, vb.pp("b"))
+
+
+def test_the_program_prints_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    psa.main()
+    printed = capsys.readouterr().out.splitlines()
+
+    assert printed == [line.strip() for line in psa.__doc__.split("\n\n")[2].splitlines()]
 
 
 # -- U-Net
