@@ -213,6 +213,17 @@ def test_a_bad_file_is_one_named_error_and_takes_no_memory(tmp_path: pathlib.Pat
     assert peak < 100_000 and caught.value.__notes__ == [f"in {tmp_path / 'f'}"]
 
 
+def test_what_candle_quantises_is_read_as_candle_reads_it(tmp_path: pathlib.Path) -> None:
+    candle = pytest.importorskip("candle", reason="pip install --no-deps candle-nn")
+    values = np.random.default_rng(5).standard_normal((3, 512)).astype(np.float32)
+    packed = {kind: candle.Tensor(values.tolist()).quantize(kind.replace("_K", "k").lower()) for kind in PACKED}
+    candle.utils.save_gguf(str(tmp_path / "f"), packed, {"general.architecture": "none"})
+    file = GgufFile.new(tmp_path / "f")
+    assert file.metadata["general.architecture"] == "none" and set(file.names()) == set(PACKED)
+    for kind, tensor in packed.items():
+        assert file.get(kind).type == kind and file.load(kind).tolist() == tensor.dequantize().values(), kind
+
+
 def test_types_that_are_not_read_can_be_looked_at(tmp_path: pathlib.Path) -> None:
     (tmp_path / "f").write_bytes(file_of({}, [entry("a", (32,), 20, 0)], bytes(18)))
     file = GgufFile.new(tmp_path / "f")

@@ -1,7 +1,9 @@
-"""Saving for others: PyTorch and NumPy read what is saved, views and shared weights too; what fails leaves the old file."""
+"""Saving for others: PyTorch, candle and NumPy read what is saved, views and shared weights too; what fails leaves the old file."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import pathlib
 from typing import Any
@@ -85,6 +87,44 @@ def test_numpy_reads_what_is_saved(tmp_path: pathlib.Path) -> None:
     assert theirs.keys() == tensors.keys()
     for name, tensor in tensors.items():
         assert theirs[name].dtype == tensor.numpy().dtype and np.array_equal(theirs[name], tensor.numpy()), name
+
+
+def test_candle_reads_what_is_saved_and_saves_the_same_bytes(tmp_path: pathlib.Path) -> None:
+    candle = pytest.importorskip("candle", reason="pip install --no-deps candle-nn")  # candle itself, in Rust, with a face in Python
+    tensors = {name: tensor for name, tensor in shared().items() if tensor.dtype not in (DType.I16, DType.I32)}  # it has neither
+    save(tensors, tmp_path / "f")
+    theirs = candle.utils.load_safetensors(str(tmp_path / "f"))
+    assert theirs.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert (theirs[name].shape, str(theirs[name].dtype).lower()) == (tensor.shape, str(tensor.dtype)), name
+        assert theirs[name].to_dtype(candle.f64).values() == tensor.to_dtype("f64").tolist(), name
+    candle.utils.save_safetensors(str(tmp_path / "g"), theirs)
+    assert (tmp_path / "g").read_bytes() == (tmp_path / "f").read_bytes()
+
+
+BITS = {"U8": 8, "I16": 16, "BF16": 16, "F16": 16, "U32": 32, "I32": 32, "F32": 32, "I64": 64, "F64": 64}
+
+
+def test_every_byte_of_a_saved_file_is_the_formats(tmp_path: pathlib.Path) -> None:
+    save(shared(), tmp_path / "f", {"format": "pt"})
+    data = (tmp_path / "f").read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    text, body = data[8 : 8 + length], data[8 + length :]
+    assert length % 8 == 0 and text[:1] == b"{" and text.rstrip(b" ")[-1:] == b"}"
+    header = json.loads(text)
+    assert header.pop("__metadata__") == {"format": "pt"}
+    assert header.keys() == shared().keys()
+    end, before = 0, 64
+    for name, fields in header.items():  # in the order of their bytes: no holes, none twice, none out of line
+        start, stop = fields["data_offsets"]
+        bits = BITS[fields["dtype"]]
+        assert start == end and start % (bits // 8) == 0 and bits <= before, name
+        assert stop - start == bits // 8 * math.prod(fields["shape"]), name
+        tensor = shared()[name]
+        assert fields["dtype"].lower() == str(tensor.dtype) and tuple(fields["shape"]) == tensor.shape, name
+        assert body[start:stop] == np.ascontiguousarray(tensor.numpy()).tobytes(), name
+        end, before = stop, bits
+    assert end == len(body)
 
 
 def test_a_layer_goes_to_pytorch_and_back(tmp_path: pathlib.Path) -> None:

