@@ -59,13 +59,27 @@ class Version:
         self.count = 0
 
 
+class Operand(Protocol):
+    """What floor 4 computes with: an array, its place in the graph (None outside it), and the version cell of the storage that it views."""
+
+    @property
+    def _data(self) -> Array: ...
+    @property
+    def _node(self) -> Node | None: ...
+    @property
+    def _version(self) -> Version | None: ...
+
+
 class Node(Record):
     """One recorded application of an op, or (op None) a variable: the record that the op's backward sees, and its place in the graph.
 
-    at_variables: whether an input is a variable itself. half: whether F16 or BF16 are among what it keeps. owner: a variable's id.
+    inputs: what the backward is given: arrays that are kept, for the others their shape and dtype (of an input inside the graph its node,
+    which has both); None once they were let go. half: whether F16 or BF16 are among what it keeps. owner: a variable's id.
     """
 
-    __slots__ = ("at_variables", "dtype", "half", "inputs", "op", "owner", "parents", "released", "seq", "shape", "versions")
+    __slots__ = ("dtype", "half", "inputs", "op", "owner", "parents", "seq", "shape", "versions")
+
+    owner: int
 
     def __init__(self, op: Op | None, parents: Sequence[Node | None], y: Array) -> None:
         self.seq = _next()
@@ -73,21 +87,15 @@ class Node(Record):
         self.parents = parents
         self.shape = y.shape
         self.dtype = y.dtype
-        self.inputs: Sequence[Any] = ()
+        self.inputs: Sequence[Any] | None = ()
         self.versions: Sequence[tuple[Version, int]] = ()
-        self.need: Sequence[bool] = ()
-        self.y: Array | None = None
-        self.saved = self.const = None
-        self.half = self.at_variables = self.released = False
-        self.owner = 0
-
-    def __lt__(self, other: Node) -> bool:  # the heap gives the latest first
-        return self.seq > other.seq
+        self.y = self.saved = self.const = None
+        self.half = False
 
     def release(self) -> None:
         """Lets go of what the backward needed, and of the rest of the graph: a loss that is kept holds nothing but its number."""
-        self.inputs, self.y, self.saved, self.const, self.versions, self.parents = (), None, None, None, (), ()
-        self.released = True
+        self.inputs = self.y = self.saved = self.const = None
+        self.versions = self.parents = ()
 
 
 def leaf(data: Array, owner: int) -> Node | None:
@@ -109,32 +117,29 @@ def _widen(value: Any) -> Any:
     return kernels.cast(value, _F32) if isinstance(value, np.ndarray) and is_half(value.dtype) else value
 
 
-def run(
-    op: Op, arrays: Sequence[Array], parents: Sequence[Node | None], versions: Sequence[Version | None]
-) -> tuple[Array, Node | None, Any]:
+def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     """Computes an op and records it if it can be differentiated and an input descends from a variable; gives what has no derivative, too.
 
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
-    half = None
-    for a in arrays:
-        if a.dtype is not _F32 and is_half(a.dtype):
+    arrays, parents, half = [], [], None
+    for t in operands:
+        a = t._data
+        arrays.append(a)
+        parents.append(t._node)
+        if a.dtype is not _F32 and half is None and is_half(a.dtype):
             half = a.dtype
-            break
     given = arrays if half is None or op.moves else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     y, saved, const = out if isinstance(out, Result) else (out, None, None)
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
-    if not _recording.on or not op.differentiable or not any(parents) or y.dtype.kind in "iu":
+    if not any(parents) or not op.differentiable or not _recording.on or y.dtype.kind in "iu":
         return y, None, const
     node = Node(op, parents, y)
     node.half = half is not None or (y.dtype is not _F32 and is_half(y.dtype))
-    node.saved = saved
-    node.const = const
-    if "y" in op.keep:
-        node.y = y
-    _keep(node, op.keep, arrays, versions)
+    node.saved, node.const = saved, const
+    _keep(node, op.keep, operands, y)
     return y, node, const
 
 
@@ -143,23 +148,20 @@ def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
         return op.forward(kernels, *arrays)
 
 
-def _keep(node: Node, keep: str, arrays: Sequence[Array], versions: Sequence[Version | None]) -> None:
-    """Holds what the backward asks for of the inputs, the versions it had, and which gradients are wanted."""
+def _keep(node: Node, keep: str, operands: Sequence[Operand], y: Array) -> None:
+    """Holds what the backward asks for, with the versions that it had."""
     inputs: list[Any] = []
-    need, seen = [], []
-    for kept, a, parent, version in zip(_kept(keep, len(arrays)), arrays, node.parents, versions):
-        need.append(parent is not None)
-        if parent is not None and parent.op is None:
-            node.at_variables = True
+    for kept, t in zip(_kept(keep, len(operands)), operands):
+        a, parent, version = t._data, t._node, t._version
         if not kept:
-            inputs.append(Meta(a.shape, _F32 if node.half and is_half(a.dtype) else a.dtype))
+            inputs.append(Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype) if parent is None or node.half else parent)
             continue
         inputs.append(a)
         if version is not None:
-            seen.append((version, version.count))
+            node.versions = (*node.versions, (version, version.count))
     node.inputs = inputs
-    node.versions = seen
-    node.need = tuple(need)
+    if "y" in keep:
+        node.y = y
 
 
 @functools.cache
@@ -191,28 +193,25 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
 def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
     rule = _rule if tracing.active is None else _traced_rule
     grads = {root: seed}
-    heap = [root] if root.op is not None else []
+    heap = [(-root.seq, root)] if root.op is not None else []  # the latest first; variables stay out of it
     found: dict[Node, Any] = {}
     summed: set[Node] = set()
     while heap:
-        node = heapq.heappop(heap)
+        node = heapq.heappop(heap)[1]
         g = grads.pop(node)
-        op = node.op
-        assert op is not None  # variables stay out of the heap
         if node in retained:
             found[node] = g
-        for parent, contribution in zip(node.parents, rule(node, op, g, graph)):
+        for parent, contribution in zip(node.parents, rule(node, g, graph)):
             if parent is None or contribution is None:
                 continue
             if contribution.shape != parent.shape:
-                raise UnexpectedShape(f"gradient in the backward of {op.name}", parent.shape, contribution.shape)
-            before = grads.get(parent)
-            if before is not None:
-                grads[parent] = _added(before, contribution, parent, summed, graph)
+                raise UnexpectedShape(f"gradient in the backward of {_name(node)}", parent.shape, contribution.shape)
+            if parent in grads:
+                grads[parent] = _added(grads[parent], contribution, parent, summed, graph)
                 continue
             grads[parent] = contribution
             if parent.op is not None:
-                heapq.heappush(heap, parent)
+                heapq.heappush(heap, (-parent.seq, parent))
         if not keep_graph:
             node.release()
     return found | grads  # what is left are the variables
@@ -229,29 +228,34 @@ def _added(before: Any, g: Any, node: Node, summed: set[Node], graph: GraphMode 
     return kernels.add(before, g)
 
 
-def _traced_rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
-    with tracing.span(tracing.Level.TRACE, f"{op.name} backward", shape=node.shape, dtype=node.dtype):
-        return _rule(node, op, g, graph)
+def _traced_rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
+    with tracing.span(tracing.Level.TRACE, f"{_name(node)} backward", shape=node.shape, dtype=node.dtype):
+        return _rule(node, g, graph)
 
 
-def _rule(node: Node, op: Op, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
+def _name(node: Node) -> str:
+    return getattr(node.op, "name", "")
+
+
+def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     """Runs the backward of one node; what goes to a variable shares memory with nothing."""
-    if node.released:
+    op, inputs = node.op, node.inputs
+    if op is None or inputs is None:
         raise GraphReleased
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
+    node.need = tuple(map(bool, node.parents))
     if graph is not None:
-        wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(node.inputs, node.parents)]
+        wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(inputs, node.parents)]
         y = None if node.y is None else graph.wrap(node.y, node)
         return _each(node, op.backward(graph.xp, g, Record(node.need, y, None, _wrap_const(graph, node.const)), *wrapped))
-    inputs: Sequence[Any] = node.inputs
     record: Record = node
     if node.half:
         inputs = list(map(_widen, inputs))
         record = Record(node.need, _widen(node.y), node.saved, node.const)
     grads = _each(node, op.backward(kernels, g, record, *inputs))
-    return _owned(grads, node, [g, record.y, *inputs]) if node.at_variables else grads
+    return grads if op.fresh else _owned(grads, node, [g, record.y, *inputs])
 
 
 def _each(node: Node, grads: Any) -> tuple[Any, ...]:
@@ -260,13 +264,15 @@ def _each(node: Node, grads: Any) -> tuple[Any, ...]:
     Raises: Error.
     """
     if type(grads) is not tuple or len(grads) != len(node.parents):
-        name, got = getattr(node.op, "name", ""), len(grads) if type(grads) is tuple else type(grads).__name__
-        raise Error(f"backward of {name}: a tuple with a gradient or None for each of {len(node.parents)} inputs is wanted, got {got}")
+        count, got = len(node.parents), len(grads) if type(grads) is tuple else type(grads).__name__
+        raise Error(f"backward of {_name(node)}: a tuple with a gradient or None for each of {count} inputs is wanted, got {got}")
     return grads
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:
     """The gradients, those of variables in memory of their own: apart from all that the rule was given (others) and gave."""
+    if not any(parent is not None and parent.op is None for parent in node.parents):
+        return grads
     for array in (node.saved, node.const):
         if array is not None:
             others.extend(array if isinstance(array, tuple) else (array,))

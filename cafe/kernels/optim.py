@@ -1,13 +1,14 @@
 """One step of an optimizer over all variables in one call, in place (floor 1).
 
-Every list runs over the variables: parameters `ps`, gradients `gs`, moments. Parameters and moments are contiguous and written to.
+Every list runs over the variables: parameters `ps`, gradients `gs`, moments. Parameters and moments are contiguous and written to; as
+they are the same arrays from step to step, a `Column` of them has its addresses ready.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,13 +36,13 @@ def sgd_step(
 
     With Nesterov p ← p − lr (g + momentum · m). `ms` is empty when momentum is 0: then p ← p − lr · g.
     """
-    found = _kernel(_SGD, ps)
+    p = _column(ps)
+    found = _SGD.get(p.dtype)
     if found is None:
         sgd_step_ref(ps, gs, ms, lr, momentum, dampening, nesterov, weight_decay, first)
         return
     f, pointer = found
-    p = _table(ps)
-    moments = _table(ms).pointers if ms else _ffi.ffi.NULL
+    moments = _column(ms).pointers if ms else _ffi.NULL
     grads = _pointers(pointer, gs)
     f(p.pointers, grads, moments, p.sizes, len(grads), lr, momentum, dampening, weight_decay, nesterov, first)
 
@@ -85,12 +86,12 @@ def adam_step(
     decoupled (AdamW): p ← p (1 − lr · weight_decay); else (Adam): g ← g + weight_decay · p. Then
     m ← m + (1 − β₁)(g − m); v ← β₂ v + (1 − β₂) g²; p ← p − lr / (1 − β₁ᵗ) · m / (√v / √(1 − β₂ᵗ) + eps).
     """
-    found = _kernel(_ADAM, ps)
+    p, m, v = _column(ps), _column(ms), _column(vs)
+    found = _ADAM.get(p.dtype)
     if found is None:
         adam_step_ref(ps, gs, ms, vs, lr, beta1, beta2, eps, weight_decay, decoupled, step)
         return
     f, pointer = found
-    p, m, v = _table(ps), _table(ms), _table(vs)
     grads = _pointers(pointer, gs)
     shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
     root, size = (1.0 - beta2**step) ** 0.5, lr / (1.0 - beta1**step)
@@ -124,33 +125,32 @@ def adam_step_ref(
         p -= real(step_size) * (m / (np.sqrt(v) / real(root) + real(eps)))
 
 
-class _Table:
-    """The addresses of arrays that live on from step to step, in C memory. It holds none of them: when one dies the table is forgotten."""
+class Column(tuple[Array, ...]):
+    """Arrays that live on from step to step. pointers, sizes: theirs in C memory, made when a kernel first asks for them."""
 
-    def __init__(self, arrays: Sequence[Array], key: int) -> None:
-        self.ids = list(map(id, arrays))
-        self.refs = [weakref.ref(a, lambda _: _tables.pop(key, None)) for a in arrays]
-        self.sizes = _ffi.ffi.new("int64_t[]", [a.size for a in arrays])
-        kind = _POINTER[arrays[0].dtype]
-        self.pointers = _ffi.ffi.new(f"{kind}[]", [_ffi.ffi.cast(kind, _ffi.ptr(a)) for a in arrays])
+    def __new__(cls, arrays: Iterable[Array]) -> Self:
+        return super().__new__(cls, arrays)
+
+    @functools.cached_property
+    def pointers(self) -> Any:
+        """The addresses."""
+        kind = _POINTER[self[0].dtype]
+        return _ffi.ffi.new(f"{kind}[]", [_ffi.ffi.cast(kind, _ffi.ptr(a)) for a in self])
+
+    @functools.cached_property
+    def sizes(self) -> Any:
+        """The numbers of elements."""
+        return _ffi.ffi.new("int64_t[]", [a.size for a in self])
+
+    @functools.cached_property
+    def dtype(self) -> Any:
+        """The one dtype of all; None for a mixture, which no kernel takes."""
+        dtypes = {a.dtype for a in self}
+        return dtypes.pop() if len(dtypes) == 1 else None
 
 
-_tables: dict[int, _Table] = {}
-
-
-def _table(arrays: Sequence[Array]) -> Any:
-    """The table of these very arrays, made when they are first seen."""
-    key = id(arrays[0])
-    found = _tables.get(key)
-    if found is None or found.ids != list(map(id, arrays)):
-        found = _tables[key] = _Table(arrays, key)
-    return found
-
-
-def _kernel(kernels: dict[np.dtype[Any], _ffi.Kernel], ps: Sequence[Array]) -> _ffi.Kernel | None:
-    """The kernel for parameters of one dtype; None for a mixture."""
-    dtypes = {p.dtype for p in ps}
-    return kernels.get(dtypes.pop()) if len(dtypes) == 1 else None
+def _column(arrays: Sequence[Array]) -> Column:
+    return arrays if isinstance(arrays, Column) else Column(arrays)
 
 
 def _pointers(pointer: _ffi.Pointer, gs: Sequence[Array]) -> list[Any]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from cafe import kernels
 from cafe.dtype import Array, DType
+from cafe.kernels.optim import Column
 from cafe.tape import is_half
-from cafe.tensor.core import Tensor, Var
+from cafe.tensor.core import Var
 
 _F32 = DType.F32.numpy
 
@@ -52,21 +53,21 @@ class Cohort:
         self.vars = [s.var for s in slots]
         self.ids = [v.id for v in self.vars]
         self.versions = [v._version for v in self.vars if v._version is not None]  # every variable has one
-        self.ps = [s.master for s in slots]
-        self.moments = [list(column) for column in zip(*(s.moments for s in slots))]
+        self.ps = Column(s.master for s in slots)
+        self.moments = [Column(column) for column in zip(*(s.moments for s in slots))]
         self.dtype = self.ps[0].dtype
         self.halves = is_half(self.vars[0]._data.dtype)
 
-    def gradients(self, get: Callable[[int], Tensor | None]) -> list[Array] | None:
-        """The gradients as arrays in the masters' dtype; nothing if no variable has one, None if only some have."""
+    def gradients(self, get: Callable[[int], Array | None]) -> list[Array] | None:
+        """The gradients in the masters' dtype; nothing if no variable has one, None if only some have."""
         out = []
         for key in self.ids:
             g = get(key)
             if g is not None:
-                out.append(g._data if g._data.dtype is self.dtype else kernels.cast(g._data, self.dtype))
+                out.append(g if g.dtype is self.dtype else kernels.cast(g, self.dtype))
         return out if not out or len(out) == len(self.ids) else None
 
-    def split(self, get: Callable[[int], Tensor | None]) -> list[Cohort]:
+    def split(self, get: Callable[[int], Array | None]) -> list[Cohort]:
         """Those with a gradient, and those without."""
         parts: dict[bool, list[Slot]] = {}
         for slot in self.slots:

@@ -121,7 +121,7 @@ class _Stepper(Optimizer):
     def _step(self, grads: GradStore) -> None:
         if not isinstance(grads, GradStore):
             raise TypeError(f"expected GradStore, found {type(grads).__name__}: give `loss.backward()`, or call `backward_step(loss)`")
-        get = grads.get_id
+        get = grads._array
         found = [cohort.gradients(get) for cohort in self._cohorts]
         uneven = None in found
         if uneven:  # a cohort of which only some have a gradient goes on as two

@@ -58,6 +58,8 @@ class Op:
     keep:  what backward needs, one letter each: inputs by position ("0", "01"; "*" for all), the output ("y").
     moves: it only moves numbers, so any dtype goes through as it is; others compute F16 and BF16 in F32 and round once.
     views: its output may be a view of its first input.
+    fresh: the gradients that its backward gives share memory with nothing: not with what it was given, not with each other. The tape
+        takes them for a variable's as they are; those of other rules it copies unless it sees that nobody holds them.
     differentiable: False for what has no gradient (comparisons, argmax); it is never recorded.
     """
 
@@ -65,6 +67,7 @@ class Op:
     keep: ClassVar[str] = ""
     moves: ClassVar[bool] = False
     views: ClassVar[bool] = False
+    fresh: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
 
     def forward(self, xp: XP, *inputs: Any) -> Array | Result:

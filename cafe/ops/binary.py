@@ -43,7 +43,7 @@ class Sub(Op):
 class Mul(Op):
     """a · b."""
 
-    name, keep = "mul", "01"
+    name, keep, fresh = "mul", "01", True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.mul(a, b)
@@ -58,7 +58,7 @@ class Mul(Op):
 class Div(Op):
     """a / b."""
 
-    name, keep = "div", "01"
+    name, keep, fresh = "div", "01", True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.div(a, b)

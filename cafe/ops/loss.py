@@ -35,7 +35,7 @@ class CrossEntropy(Op):
 class Mse(Op):
     """Σ (a − b)² / n."""
 
-    name, keep = "mse", "01"
+    name, keep, fresh = "mse", "01", True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.mse(a, b)

@@ -17,6 +17,8 @@ Slope = Callable[[Any, Any, Any], Array]
 class Unary(Op):
     """A row of the table: the verb `name` and the gradient (xp, g, kept) with kept the input ("0") or the output ("y")."""
 
+    fresh = True
+
     def __init__(self, name: str, keep: str, slope: Slope | None) -> None:
         self.name, self._slope = name, slope
         self.keep = keep  # type: ignore[misc]
@@ -66,7 +68,7 @@ BY_NAME: dict[str, Unary] = {op.name: op for op in TABLE}
 class Affine(Op):
     """x · mul + add."""
 
-    name = "affine"
+    name, fresh = "affine", True
 
     def __init__(self, mul: float, add: float) -> None:
         self.mul, self.add = mul, add

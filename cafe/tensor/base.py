@@ -74,26 +74,16 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     >>> y.backward().get(x).tolist()
     [2.0, 2.0]
     """
-    y, node, _ = tape.run(op, *_operands(tensors))
+    y, node, _ = tape.run(op, tensors)
     version = tensors[0]._version if op.views else None
     if version is not None and not shares_memory(y, tensors[0]._data):
         version = None
     return wrap(y, node, version)
 
 
-def _operands(tensors: tuple[Base, ...]) -> tuple[list[Array], list[Node | None], list[Version | None]]:
-    """What the tape is given of tensors. One loop: three comprehensions cost twice as much."""
-    arrays, nodes, versions = [], [], []
-    for t in tensors:
-        arrays.append(t._data)
-        nodes.append(t._node)
-        versions.append(t._version)
-    return arrays, nodes, versions
-
-
 def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:
     """As `apply`, with the arrays that the op hands on as its `const`: results without a derivative (a batch's moments, a sort's ids)."""
-    y, node, const = tape.run(op, *_operands(tensors))
+    y, node, const = tape.run(op, tensors)
     return wrap(y, node), const
 
 

@@ -30,7 +30,7 @@ class GradStore:
     __slots__ = ("_grads",)
 
     def __init__(self) -> None:
-        self._grads: dict[int, Tensor] = {}
+        self._grads: dict[int, Tensor | Array] = {}  # an array becomes a Tensor when it is first asked for
 
     def get(self, tensor: Tensor) -> Tensor | None:
         """The gradient for this variable (or retained tensor), or None where the loss was not computed from it.
@@ -41,7 +41,7 @@ class GradStore:
         >>> grads.get(x).tolist(), grads.get(y)
         ([4.0], None)
         """
-        return self._grads.get(tensor._id)
+        return self.get_id(tensor._id)
 
     def get_id(self, tensor_id: int) -> Tensor | None:
         """The gradient for the variable with this id, or None.
@@ -51,7 +51,10 @@ class GradStore:
         >>> x.sqr().backward().get_id(x.id).tolist()
         [4.0]
         """
-        return self._grads.get(tensor_id)
+        found = self._grads.get(tensor_id)
+        if isinstance(found, np.ndarray):
+            found = self._grads[tensor_id] = wrap(found)
+        return found
 
     def get_ids(self) -> list[int]:
         """The ids of all that has a gradient here.
@@ -76,7 +79,7 @@ class GradStore:
         """
         if tensor.shape != grad.shape:
             raise ShapeMismatchBinaryOp("insert", tensor.shape, grad.shape)
-        before = self._grads.get(tensor._id)
+        before = self.get_id(tensor._id)
         self._grads[tensor._id] = grad
         return before
 
@@ -89,7 +92,9 @@ class GradStore:
         >>> grads.remove(x).tolist(), grads.remove(x)
         ([4.0], None)
         """
-        return self._grads.pop(tensor._id, None)
+        found = self.get_id(tensor._id)
+        self._grads.pop(tensor._id, None)
+        return found
 
     def extend(self, other: GradStore) -> None:
         """Adds another store's gradients to these: what accumulation over batches needs.
@@ -101,11 +106,13 @@ class GradStore:
         >>> grads[x].tolist()
         [7.0]
         """
-        for key, grad in other._grads.items():
-            self._grads[key] = self._grads[key].add(grad) if key in self._grads else grad
+        for key in other._grads:
+            grad, mine = other.get_id(key), self.get_id(key)
+            assert grad is not None
+            self._grads[key] = grad if mine is None else mine.add(grad)
 
     def __getitem__(self, tensor: Tensor) -> Tensor:
-        found = self._grads.get(tensor._id)
+        found = self.get_id(tensor._id)
         if found is None:
             raise _NoGradient(f"no gradient for this tensor of shape {tensor.dims()}").help(
                 "it is no variable that the loss was computed from; `get` gives None instead"
@@ -124,19 +131,19 @@ class GradStore:
     def __repr__(self) -> str:
         return f"GradStore({len(self._grads)} gradients)"
 
+    def _array(self, tensor_id: int) -> Array | None:
+        """As `get_id`, the array itself: what an optimizer reads."""
+        found = self._grads.get(tensor_id)
+        return found._data if isinstance(found, Base) else found
+
     @classmethod
     def _of(cls, found: dict[Node, Any], retained: Mapping[Node | None, int]) -> GradStore:
         """What the tape found: arrays, or Tensors where the walk was recorded."""
         store = cls()
-        grads = store._grads
         for node, g in found.items():
             key = node.owner if node.op is None else retained[node]
-            if isinstance(g, Base):
-                grads[key] = g  # type: ignore[assignment]
-            elif node.op is None and g.dtype is node.dtype and g.flags.c_contiguous:
-                grads[key] = wrap(g)
-            else:
-                grads[key] = wrap(_settled(g, node))
+            done = isinstance(g, Base) or (node.op is None and g.dtype is node.dtype and g.flags.c_contiguous)
+            store._grads[key] = g if done else _settled(g, node)
         return store
 
 
@@ -145,7 +152,7 @@ class _NoGradient(Error, KeyError):
 
 
 def _settled(g: Array, node: Node) -> Array:
-    """The gradient in the node's own dtype and in memory of its own, row-major. A variable's is that already, but for a half's."""
+    """The gradient in the node's own dtype and in memory of its own, row-major. A variable's has that memory already."""
     if g.dtype != node.dtype:
-        return g.astype(node.dtype)
-    return np.array(g, order="C") if node.op is not None or not g.flags.c_contiguous else g
+        return g.astype(node.dtype, order="C")
+    return g if node.op is None and g.flags.c_contiguous else np.array(g, order="C")
