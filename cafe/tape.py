@@ -134,12 +134,13 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     y, saved, const = out if isinstance(out, Result) else (out, None, None)
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
-    if not any(parents) or not op.differentiable or not _recording.on or y.dtype.kind in "iu":
+    dtype = y.dtype
+    if not any(parents) or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):
         return y, None, const
     node = Node(op, parents, y)
-    node.half = half is not None or (y.dtype is not _F32 and is_half(y.dtype))
+    node.half = half is not None or (dtype is not _F32 and is_half(dtype))
     node.saved, node.const = saved, const
-    _keep(node, op.keep, operands, y)
+    _keep(node, op.keep, operands, arrays, y)
     return y, node, const
 
 
@@ -148,26 +149,27 @@ def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
         return op.forward(kernels, *arrays)
 
 
-def _keep(node: Node, keep: str, operands: Sequence[Operand], y: Array) -> None:
+def _keep(node: Node, keep: str, operands: Sequence[Operand], arrays: list[Array], y: Array) -> None:
     """Holds what the backward asks for, with the versions that it had."""
-    inputs: list[Any] = []
-    for kept, t in zip(_kept(keep, len(operands)), operands):
-        a, parent, version = t._data, t._node, t._version
-        if not kept:
-            inputs.append(Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype) if parent is None or node.half else parent)
-            continue
-        inputs.append(a)
+    kept, others, output = _places(keep, len(arrays))
+    inputs: list[Any] = [*arrays]
+    for i in others:
+        a, parent = arrays[i], node.parents[i]
+        inputs[i] = Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype) if parent is None or node.half else parent
+    for i in kept:
+        version = operands[i]._version
         if version is not None:
             node.versions = (*node.versions, (version, version.count))
     node.inputs = inputs
-    if "y" in keep:
+    if output:
         node.y = y
 
 
 @functools.cache
-def _kept(keep: str, count: int) -> tuple[bool, ...]:
-    """Which of so many inputs `keep` names."""
-    return tuple("*" in keep or str(i) in keep for i in range(count))
+def _places(keep: str, count: int) -> tuple[list[int], list[int], bool]:
+    """Which of so many inputs `keep` names, which it does not, and whether it names the output."""
+    kept = [i for i in range(count) if "*" in keep or str(i) in keep]
+    return kept, [i for i in range(count) if i not in kept], "y" in keep
 
 
 class GraphMode(Protocol):
@@ -245,28 +247,19 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    node.need = tuple(map(bool, node.parents))
-    if graph is not None:
-        wrapped = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(inputs, node.parents)]
-        y = None if node.y is None else graph.wrap(node.y, node)
-        return _each(node, op.backward(graph.xp, g, Record(node.need, y, None, _wrap_const(graph, node.const)), *wrapped))
+    node.need = [parent is not None for parent in node.parents]
     record: Record = node
-    if node.half:
-        inputs = list(map(_widen, inputs))
+    if graph is not None:
+        record = Record(node.need, None if node.y is None else graph.wrap(node.y, node), None, _wrap_const(graph, node.const))
+        inputs = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(inputs, node.parents)]
+    elif node.half:
         record = Record(node.need, _widen(node.y), node.saved, node.const)
-    grads = _each(node, op.backward(kernels, g, record, *inputs))
-    return grads if op.fresh else _owned(grads, node, [g, record.y, *inputs])
-
-
-def _each(node: Node, grads: Any) -> tuple[Any, ...]:
-    """What a rule gave, if it is a tuple with one gradient or None for each input.
-
-    Raises: Error.
-    """
-    if type(grads) is not tuple or len(grads) != len(node.parents):
-        count, got = len(node.parents), len(grads) if type(grads) is tuple else type(grads).__name__
+        inputs = list(map(_widen, inputs))
+    grads = op.backward(kernels if graph is None else graph.xp, g, record, *inputs)
+    if type(grads) is not tuple or len(grads) != len(inputs):
+        count, got = len(inputs), len(grads) if type(grads) is tuple else type(grads).__name__
         raise Error(f"backward of {_name(node)}: a tuple with a gradient or None for each of {count} inputs is wanted, got {got}")
-    return grads
+    return grads if op.fresh or graph is not None else _owned(grads, node, [g, record.y, *inputs])
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:

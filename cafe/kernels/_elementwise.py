@@ -1,17 +1,24 @@
 """The C path of elementwise kernels, for `unary` and `binary`: flat, with a number for all, or broadcast over strides (floor 1).
 
-Each function gives None where C cannot take the arrays (another dtype, no extension): the caller then runs its twin.
+`of_one`, `of_two` and `comparing` make a kernel of a function that runs the twin. The others give None where C cannot take the arrays
+(another dtype, no extension), and the caller runs its twin.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
 from cafe.dtype import Array
 
 from . import _ffi, memory
+
+One: TypeAlias = Callable[[Array], Array]
+Two: TypeAlias = Callable[[Array, Array], Array]
 
 _UNARY = _ffi.kernel("unary")
 _BINARY = _ffi.kernel("binary")
@@ -25,8 +32,51 @@ _WORTH_DENSE = 4096  # elements from which an operand that lies askew is better 
 _NEITHER, _FIRST, _SECOND = 0, 1, 2
 
 
-def unary(op: int, x: Array, a: float = 0.0, b: float = 0.0) -> Array | None:
-    """op(x), with the op's numbers if it has any."""
+def of_one(otherwise: One) -> One:
+    """The kernel of one array that bears the function's name, in C; the function itself is what runs where C cannot take the array."""
+    op, kernels, empty = _ffi.code(otherwise.__name__.strip("_").upper()), _UNARY, memory.empty
+
+    @functools.wraps(otherwise)
+    def run(x: Array) -> Array:
+        found = kernels.get(x.dtype)
+        if found is None:
+            return otherwise(x)
+        f, p = found
+        if not x.flags.c_contiguous:
+            x = memory.copy(x)
+        y: Array = empty(x.shape, x.dtype)
+        f(op, p(y), p(x), x.size, 0.0, 0.0)
+        return y
+
+    return run
+
+
+def of_two(otherwise: Two) -> Two:
+    """As `of_one`, of two arrays of one dtype, which broadcast."""
+    op, kernels, empty = _ffi.code(otherwise.__name__.strip("_").upper()), _BINARY, memory.empty
+
+    @functools.wraps(otherwise)
+    def run(a: Array, b: Array) -> Array:
+        found = kernels.get(a.dtype)
+        if found is None or (b.dtype is not a.dtype and b.dtype != a.dtype):
+            return otherwise(a, b)
+        shape = a.shape
+        fixed: int | None = _NEITHER  # the usual case, without a further call
+        if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
+            a, b, shape, fixed = _operands(a, b)
+        if fixed is None:
+            y = _strided(_BINARY_STRIDED, op, a, b, shape, a.dtype)
+            return otherwise(a, b) if y is None else y
+        f, p = found
+        y = empty(shape, a.dtype)
+        f(op, p(y), p(a), p(b), y.size, fixed)
+        return y
+
+    return run
+
+
+def unary(op: int, x: Array, a: float, b: float) -> Array | None:
+    """op(x) with the op's numbers."""
     found = _UNARY.get(x.dtype)
     if found is None:
         return None
@@ -35,23 +85,6 @@ def unary(op: int, x: Array, a: float = 0.0, b: float = 0.0) -> Array | None:
         x = memory.copy(x)
     y: Array = memory.empty(x.shape, x.dtype)
     f(op, p(y), p(x), x.size, a, b)
-    return y
-
-
-def binary(op: int, a: Array, b: Array) -> Array | None:
-    """op(a, b), broadcast."""
-    found = _BINARY.get(a.dtype)
-    if found is None or b.dtype != a.dtype:
-        return None
-    shape = a.shape
-    fixed: int | None = _NEITHER  # the usual case, without a further call
-    if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
-        a, b, shape, fixed = _operands(a, b)
-    if fixed is None:
-        return _strided(_BINARY_STRIDED, op, a, b, shape, a.dtype)
-    f, p = found
-    y: Array = memory.empty(shape, a.dtype)
-    f(op, p(y), p(a), p(b), y.size, fixed)
     return y
 
 
@@ -68,18 +101,25 @@ def add_into(total: Array, x: Array) -> bool:
     return True
 
 
-def compare(op: int, a: Array, b: Array) -> Array | None:
-    """1 where the relation holds and 0 elsewhere as U8, broadcast."""
-    found = _COMPARE.get(a.dtype)
-    if found is None or b.dtype != a.dtype:
-        return None
-    a, b, shape, fixed = _operands(a, b)
-    if fixed is None:
-        return _strided(_COMPARE_STRIDED, op, a, b, shape, _U8)
-    f, p = found
-    y: Array = memory.empty(shape, _U8)
-    f(op, _ffi.u8p(y), p(a), p(b), y.size, fixed)
-    return y
+def comparing(otherwise: Two) -> Two:
+    """As `of_two`, for a relation: 1 where it holds and 0 elsewhere, as U8."""
+    op = _ffi.code(otherwise.__name__.strip("_").upper())
+
+    @functools.wraps(otherwise)
+    def run(a: Array, b: Array) -> Array:
+        found = _COMPARE.get(a.dtype)
+        if found is None or b.dtype != a.dtype:
+            return otherwise(a, b)
+        a, b, shape, fixed = _operands(a, b)
+        if fixed is None:
+            y = _strided(_COMPARE_STRIDED, op, a, b, shape, _U8)
+            return otherwise(a, b) if y is None else y
+        f, p = found
+        y = memory.empty(shape, _U8)
+        f(op, _ffi.u8p(y), p(a), p(b), y.size, fixed)
+        return y
+
+    return run
 
 
 def where(condition: Array, a: Array, b: Array) -> Array | None:

@@ -15,26 +15,14 @@ from cafe.errors import Error
 from . import _elementwise, _ffi
 from .base import primitive
 
-_ADD = _ffi.code("ADD")
-_SUB = _ffi.code("SUB")
-_MUL = _ffi.code("MUL")
-_DIV = _ffi.code("DIV")
-_MAXIMUM = _ffi.code("MAXIMUM")
-_MINIMUM = _ffi.code("MINIMUM")
 _AFFINE = _ffi.code("AFFINE")
 _CLAMP = _ffi.code("CLAMP")
-_EQ = _ffi.code("EQ")
-_NE = _ffi.code("NE")
-_LT = _ffi.code("LT")
-_LE = _ffi.code("LE")
-_GT = _ffi.code("GT")
-_GE = _ffi.code("GE")
 
 
+@_elementwise.of_two
 def add(a: Array, b: Array) -> Array:
     """a + b."""
-    y = _elementwise.binary(_ADD, a, b)
-    return add_ref(a, b) if y is None else y
+    return add_ref(a, b)
 
 
 @primitive
@@ -48,10 +36,10 @@ def accumulate(total: Array, x: Array) -> None:
         np.add(total, x, out=total)
 
 
+@_elementwise.of_two
 def sub(a: Array, b: Array) -> Array:
     """a − b."""
-    y = _elementwise.binary(_SUB, a, b)
-    return sub_ref(a, b) if y is None else y
+    return sub_ref(a, b)
 
 
 @primitive
@@ -59,10 +47,10 @@ def sub_ref(a: Array, b: Array) -> Array:
     return np.subtract(a, b)
 
 
+@_elementwise.of_two
 def mul(a: Array, b: Array) -> Array:
     """a · b."""
-    y = _elementwise.binary(_MUL, a, b)
-    return mul_ref(a, b) if y is None else y
+    return mul_ref(a, b)
 
 
 @primitive
@@ -70,13 +58,13 @@ def mul_ref(a: Array, b: Array) -> Array:
     return np.multiply(a, b)
 
 
+@_elementwise.of_two
 def div(a: Array, b: Array) -> Array:
     """a / b; integers truncate toward zero.
 
     Raises: Error on an integer division by zero.
     """
-    y = _elementwise.binary(_DIV, a, b)
-    return div_ref(a, b) if y is None else y
+    return div_ref(a, b)
 
 
 @primitive
@@ -91,10 +79,10 @@ def div_ref(a: Array, b: Array) -> Array:
     return y
 
 
+@_elementwise.of_two
 def maximum(a: Array, b: Array) -> Array:
     """The larger of the two; NaN where either is NaN."""
-    y = _elementwise.binary(_MAXIMUM, a, b)
-    return maximum_ref(a, b) if y is None else y
+    return maximum_ref(a, b)
 
 
 @primitive
@@ -102,10 +90,10 @@ def maximum_ref(a: Array, b: Array) -> Array:
     return np.maximum(a, b)
 
 
+@_elementwise.of_two
 def minimum(a: Array, b: Array) -> Array:
     """The smaller of the two; NaN where either is NaN."""
-    y = _elementwise.binary(_MINIMUM, a, b)
-    return minimum_ref(a, b) if y is None else y
+    return minimum_ref(a, b)
 
 
 @primitive
@@ -178,10 +166,10 @@ def zeros_ref(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return np.zeros(shape, dtype)
 
 
+@_elementwise.comparing
 def eq(a: Array, b: Array) -> Array:
     """a == b, as U8."""
-    y = _elementwise.compare(_EQ, a, b)
-    return eq_ref(a, b) if y is None else y
+    return eq_ref(a, b)
 
 
 @primitive
@@ -189,10 +177,10 @@ def eq_ref(a: Array, b: Array) -> Array:
     return np.equal(a, b).view(np.uint8)
 
 
+@_elementwise.comparing
 def ne(a: Array, b: Array) -> Array:
     """a != b, as U8."""
-    y = _elementwise.compare(_NE, a, b)
-    return ne_ref(a, b) if y is None else y
+    return ne_ref(a, b)
 
 
 @primitive
@@ -200,10 +188,10 @@ def ne_ref(a: Array, b: Array) -> Array:
     return np.not_equal(a, b).view(np.uint8)
 
 
+@_elementwise.comparing
 def lt(a: Array, b: Array) -> Array:
     """a < b, as U8."""
-    y = _elementwise.compare(_LT, a, b)
-    return lt_ref(a, b) if y is None else y
+    return lt_ref(a, b)
 
 
 @primitive
@@ -211,10 +199,10 @@ def lt_ref(a: Array, b: Array) -> Array:
     return np.less(a, b).view(np.uint8)
 
 
+@_elementwise.comparing
 def le(a: Array, b: Array) -> Array:
     """a <= b, as U8."""
-    y = _elementwise.compare(_LE, a, b)
-    return le_ref(a, b) if y is None else y
+    return le_ref(a, b)
 
 
 @primitive
@@ -222,10 +210,10 @@ def le_ref(a: Array, b: Array) -> Array:
     return np.less_equal(a, b).view(np.uint8)
 
 
+@_elementwise.comparing
 def gt(a: Array, b: Array) -> Array:
     """a > b, as U8."""
-    y = _elementwise.compare(_GT, a, b)
-    return gt_ref(a, b) if y is None else y
+    return gt_ref(a, b)
 
 
 @primitive
@@ -233,10 +221,10 @@ def gt_ref(a: Array, b: Array) -> Array:
     return np.greater(a, b).view(np.uint8)
 
 
+@_elementwise.comparing
 def ge(a: Array, b: Array) -> Array:
     """a >= b, as U8."""
-    y = _elementwise.compare(_GE, a, b)
-    return ge_ref(a, b) if y is None else y
+    return ge_ref(a, b)
 
 
 @primitive

@@ -20,7 +20,7 @@ _MSE = _ffi.kernel("mse")
 _MSE_BACKWARD = _ffi.kernel("mse_backward")
 _BCE = _ffi.kernel("bce")
 _BCE_BACKWARD = _ffi.kernel("bce_backward")
-_MUL, _BAD_ID = _ffi.code("MUL"), _ffi.code("BAD_ID")
+_BAD_ID = _ffi.code("BAD_ID")
 
 
 def cross_entropy(x: Array, ids: Array, weights: Array | None) -> Array:
@@ -69,10 +69,7 @@ def cross_entropy_backward(g: Array, x: Array, ids: Array, weights: Array | None
         gx = memory.empty(x.shape, x.dtype)
         done = _in_one_pass(None, gx, x, ids, weights, g.item())
         return gx if done else twins.cross_entropy_backward(g, x, ids, weights, None)
-    if g == 1.0:
-        return gx
-    y = _elementwise.binary(_MUL, gx, g)
-    return twins.cross_entropy_backward(g, x, ids, weights, gx) if y is None else y
+    return gx if g == 1.0 else _mul(gx, g)
 
 
 @composition
@@ -88,6 +85,11 @@ def cross_entropy_backward_ref(xp: XP, g: Array, x: Array, ids: Array, weights: 
     counts = xp.mul(share, xp.sum(hit, (1,), True))  # 0 for a skipped id
     row = xp.mul(xp.broadcast_to(counts, x.shape), xp.sub(xp.softmax(x, 1), hit))
     return xp.where(counts, row, xp.full_like(x, 0.0))
+
+
+@_elementwise.of_two
+def _mul(gx: Array, g: Array) -> Array:
+    return twins.mul(gx, g)
 
 
 def _in_one_pass(y: Array | None, gx: Array | None, x: Array, ids: Array, weights: Array | None, g: float) -> bool:

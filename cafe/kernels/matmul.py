@@ -57,16 +57,16 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     Bound: matmul's, and half an ulp for the bias.
     Raises: ShapeMismatchBinaryOp when x and w differ in k.
     """
-    dtype = x.dtype
+    dtype, shape, sizes = x.dtype, x.shape, w.shape
     found = _LINEAR.get(dtype)
-    if found is None or w.dtype is not dtype or (b is not None and (b.dtype is not dtype or b.shape != w.shape[:1])):
+    if found is None or w.dtype is not dtype or (b is not None and (b.dtype is not dtype or b.shape != sizes[:1])):
         return twins.linear(x, w, b)
-    if w.ndim != 2 or x.shape[-1:] != w.shape[1:]:
-        raise ShapeMismatchBinaryOp("linear", x.shape, w.shape)
-    if x.ndim != 2:
-        *outer, k = x.shape
-        return linear(x.reshape(prod(outer), k), w, b).reshape(*outer, w.shape[0])
-    (m, k), n = x.shape, w.shape[0]
+    if len(sizes) != 2 or shape[-1:] != sizes[1:]:
+        raise ShapeMismatchBinaryOp("linear", shape, sizes)
+    if len(shape) != 2:
+        *outer, k = shape
+        return linear(x.reshape(prod(outer), k), w, b).reshape(*outer, sizes[0])
+    (m, k), n = shape, sizes[0]
     y: Array = memory.empty((m, n), dtype)
     f, p = found
     xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m, k)

@@ -14,37 +14,14 @@ from cafe.dtype import Array
 from . import _elementwise, _ffi
 from .base import XP, composition, primitive, through_f64, twins
 
-_NEG = _ffi.code("NEG")
-_ABS = _ffi.code("ABS")
-_SIGN = _ffi.code("SIGN")
-_EXP = _ffi.code("EXP")
-_LOG = _ffi.code("LOG")
-_TANH = _ffi.code("TANH")
-_SQR = _ffi.code("SQR")
-_SQRT = _ffi.code("SQRT")
-_RECIP = _ffi.code("RECIP")
-_ERF = _ffi.code("ERF")
-_RELU = _ffi.code("RELU")
-_SIGMOID = _ffi.code("SIGMOID")
-_SOFTPLUS = _ffi.code("SOFTPLUS")
-_SILU = _ffi.code("SILU")
-_GELU = _ffi.code("GELU")
-_GELU_ERF = _ffi.code("GELU_ERF")
 _ELU = _ffi.code("ELU")
-_RELU_BACKWARD = _ffi.code("RELU_BACKWARD")
-_TANH_BACKWARD = _ffi.code("TANH_BACKWARD")
-_SIGMOID_BACKWARD = _ffi.code("SIGMOID_BACKWARD")
-_SILU_BACKWARD = _ffi.code("SILU_BACKWARD")
-_GELU_BACKWARD = _ffi.code("GELU_BACKWARD")
-_GELU_ERF_BACKWARD = _ffi.code("GELU_ERF_BACKWARD")
-
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
+@_elementwise.of_one
 def neg(x: Array) -> Array:
     """−x."""
-    y = _elementwise.unary(_NEG, x)
-    return neg_ref(x) if y is None else y
+    return neg_ref(x)
 
 
 @primitive
@@ -52,10 +29,10 @@ def neg_ref(x: Array) -> Array:
     return np.negative(x)
 
 
+@_elementwise.of_one
 def abs(x: Array) -> Array:
     """|x|."""
-    y = _elementwise.unary(_ABS, x)
-    return abs_ref(x) if y is None else y
+    return abs_ref(x)
 
 
 @primitive
@@ -63,10 +40,10 @@ def abs_ref(x: Array) -> Array:
     return np.abs(x)
 
 
+@_elementwise.of_one
 def sign(x: Array) -> Array:
     """−1, 0 or 1."""
-    y = _elementwise.unary(_SIGN, x)
-    return sign_ref(x) if y is None else y
+    return sign_ref(x)
 
 
 @primitive
@@ -74,10 +51,10 @@ def sign_ref(x: Array) -> Array:
     return np.sign(x)
 
 
+@_elementwise.of_one
 def exp(x: Array) -> Array:
     """eˣ."""
-    y = _elementwise.unary(_EXP, x)
-    return exp_ref(x) if y is None else y
+    return exp_ref(x)
 
 
 @primitive
@@ -85,10 +62,10 @@ def exp_ref(x: Array) -> Array:
     return through_f64(np.exp, x)
 
 
+@_elementwise.of_one
 def log(x: Array) -> Array:
     """ln x; −inf at 0, NaN below."""
-    y = _elementwise.unary(_LOG, x)
-    return log_ref(x) if y is None else y
+    return log_ref(x)
 
 
 @primitive
@@ -116,10 +93,10 @@ def cos_ref(x: Array) -> Array:
     return through_f64(np.cos, x)
 
 
+@_elementwise.of_one
 def tanh(x: Array) -> Array:
     """tanh x."""
-    y = _elementwise.unary(_TANH, x)
-    return tanh_ref(x) if y is None else y
+    return tanh_ref(x)
 
 
 @primitive
@@ -127,10 +104,10 @@ def tanh_ref(x: Array) -> Array:
     return through_f64(np.tanh, x)
 
 
+@_elementwise.of_one
 def sqr(x: Array) -> Array:
     """x²."""
-    y = _elementwise.unary(_SQR, x)
-    return sqr_ref(x) if y is None else y
+    return sqr_ref(x)
 
 
 @primitive
@@ -138,10 +115,10 @@ def sqr_ref(x: Array) -> Array:
     return np.multiply(x, x)
 
 
+@_elementwise.of_one
 def sqrt(x: Array) -> Array:
     """√x; NaN below 0. Correctly rounded."""
-    y = _elementwise.unary(_SQRT, x)
-    return sqrt_ref(x) if y is None else y
+    return sqrt_ref(x)
 
 
 @primitive
@@ -149,10 +126,10 @@ def sqrt_ref(x: Array) -> Array:
     return np.sqrt(x)
 
 
+@_elementwise.of_one
 def recip(x: Array) -> Array:
     """1 / x. Correctly rounded."""
-    y = _elementwise.unary(_RECIP, x)
-    return recip_ref(x) if y is None else y
+    return recip_ref(x)
 
 
 @primitive
@@ -193,10 +170,10 @@ def round_ref(x: Array) -> Array:
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.ones((), x.dtype), x), whole)
 
 
+@_elementwise.of_one
 def erf(x: Array) -> Array:
     """The error function 2/√π ∫₀ˣ e^(−t²) dt."""
-    y = _elementwise.unary(_ERF, x)
-    return erf_ref(x) if y is None else y
+    return erf_ref(x)
 
 
 @primitive
@@ -204,10 +181,10 @@ def erf_ref(x: Array) -> Array:
     return np.asarray(_erf(x)).astype(x.dtype) if x.size else x.copy()
 
 
+@_elementwise.of_one
 def relu(x: Array) -> Array:
     """max(x, 0); NaN stays NaN."""
-    y = _elementwise.unary(_RELU, x)
-    return relu_ref(x) if y is None else y
+    return relu_ref(x)
 
 
 @primitive
@@ -215,10 +192,10 @@ def relu_ref(x: Array) -> Array:
     return np.maximum(x, np.zeros((), x.dtype))
 
 
+@_elementwise.of_one
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^−x), without overflow on either side."""
-    y = _elementwise.unary(_SIGMOID, x)
-    return sigmoid_ref(x) if y is None else y
+    return sigmoid_ref(x)
 
 
 @primitive
@@ -226,10 +203,10 @@ def sigmoid_ref(x: Array) -> Array:
     return through_f64(lambda v: np.where(v >= 0, 1.0, np.exp(-np.abs(v))) / (1.0 + np.exp(-np.abs(v))), x)
 
 
+@_elementwise.of_one
 def softplus(x: Array) -> Array:
     """ln(1 + eˣ) = max(x, 0) + ln(1 + e^−|x|)."""
-    y = _elementwise.unary(_SOFTPLUS, x)
-    return softplus_ref(x) if y is None else y
+    return softplus_ref(x)
 
 
 @primitive
@@ -237,10 +214,10 @@ def softplus_ref(x: Array) -> Array:
     return through_f64(lambda v: np.maximum(v, 0.0) + np.log1p(np.exp(-np.abs(v))), x)
 
 
+@_elementwise.of_one
 def silu(x: Array) -> Array:
     """x · sigmoid(x)."""
-    y = _elementwise.unary(_SILU, x)
-    return twins.silu(x) if y is None else y
+    return twins.silu(x)
 
 
 @composition
@@ -248,10 +225,10 @@ def silu_ref(xp: XP, x: Array) -> Array:
     return xp.mul(x, xp.sigmoid(x))
 
 
+@_elementwise.of_one
 def gelu(x: Array) -> Array:
     """½ x (1 + tanh(√(2/π) (x + 0.044715 x³))): candle's `gelu`, the tanh form."""
-    y = _elementwise.unary(_GELU, x)
-    return twins.gelu(x) if y is None else y
+    return twins.gelu(x)
 
 
 @composition
@@ -268,10 +245,10 @@ _GELU_LINE = math.sqrt(2.0 / math.pi)
 _GELU_CUBE = 0.044715 * _GELU_LINE
 
 
+@_elementwise.of_one
 def gelu_erf(x: Array) -> Array:
     """½ x (1 + erf(x / √2)): the exact GELU."""
-    y = _elementwise.unary(_GELU_ERF, x)
-    return twins.gelu_erf(x) if y is None else y
+    return twins.gelu_erf(x)
 
 
 @composition
@@ -291,7 +268,7 @@ def powf_ref(x: Array, e: float) -> Array:
 
 def elu(x: Array, alpha: float) -> Array:
     """x where x > 0, alpha (eˣ − 1) elsewhere."""
-    y = _elementwise.unary(_ELU, x, alpha)
+    y = _elementwise.unary(_ELU, x, alpha, 0.0)
     return elu_ref(x, alpha) if y is None else y
 
 
@@ -303,10 +280,10 @@ def elu_ref(x: Array, alpha: float) -> Array:
 # -- fused gradients: each takes g and what its rule keeps
 
 
+@_elementwise.of_two
 def relu_backward(g: Array, y: Array) -> Array:
     """g where y > 0, else 0: the slope at 0 is 0."""
-    gx = _elementwise.binary(_RELU_BACKWARD, g, y)
-    return twins.relu_backward(g, y) if gx is None else gx
+    return twins.relu_backward(g, y)
 
 
 @composition
@@ -314,10 +291,10 @@ def relu_backward_ref(xp: XP, g: Array, y: Array) -> Array:
     return xp.where(xp.gt(y, xp.full_like(y, 0.0)), g, xp.full_like(g, 0.0))
 
 
+@_elementwise.of_two
 def tanh_backward(g: Array, y: Array) -> Array:
     """g (1 − y²)."""
-    gx = _elementwise.binary(_TANH_BACKWARD, g, y)
-    return twins.tanh_backward(g, y) if gx is None else gx
+    return twins.tanh_backward(g, y)
 
 
 @composition
@@ -325,10 +302,10 @@ def tanh_backward_ref(xp: XP, g: Array, y: Array) -> Array:
     return xp.mul(g, xp.affine(xp.sqr(y), -1.0, 1.0))
 
 
+@_elementwise.of_two
 def sigmoid_backward(g: Array, y: Array) -> Array:
     """g y (1 − y)."""
-    gx = _elementwise.binary(_SIGMOID_BACKWARD, g, y)
-    return twins.sigmoid_backward(g, y) if gx is None else gx
+    return twins.sigmoid_backward(g, y)
 
 
 @composition
@@ -336,10 +313,10 @@ def sigmoid_backward_ref(xp: XP, g: Array, y: Array) -> Array:
     return xp.mul(g, xp.mul(y, xp.affine(y, -1.0, 1.0)))
 
 
+@_elementwise.of_two
 def silu_backward(g: Array, x: Array) -> Array:
     """g s (1 + x (1 − s)) with s = sigmoid(x)."""
-    gx = _elementwise.binary(_SILU_BACKWARD, g, x)
-    return twins.silu_backward(g, x) if gx is None else gx
+    return twins.silu_backward(g, x)
 
 
 @composition
@@ -348,10 +325,10 @@ def silu_backward_ref(xp: XP, g: Array, x: Array) -> Array:
     return xp.mul(g, xp.mul(s, xp.affine(xp.mul(x, rest), 1.0, 1.0)))
 
 
+@_elementwise.of_two
 def gelu_backward(g: Array, x: Array) -> Array:
     """g (s + 2 x s (1 − s) u′) with s = sigmoid(2u), u = √(2/π) (x + 0.044715 x³)."""
-    gx = _elementwise.binary(_GELU_BACKWARD, g, x)
-    return twins.gelu_backward(g, x) if gx is None else gx
+    return twins.gelu_backward(g, x)
 
 
 @composition
@@ -363,10 +340,10 @@ def gelu_backward_ref(xp: XP, g: Array, x: Array) -> Array:
     return xp.mul(g, xp.add(s, slope))
 
 
+@_elementwise.of_two
 def gelu_erf_backward(g: Array, x: Array) -> Array:
     """g (Φ(x) + x φ(x)), the normal distribution's cumulative and density."""
-    gx = _elementwise.binary(_GELU_ERF_BACKWARD, g, x)
-    return twins.gelu_erf_backward(g, x) if gx is None else gx
+    return twins.gelu_erf_backward(g, x)
 
 
 @composition

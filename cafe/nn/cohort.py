@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from cafe.dtype import Array, DType
 from cafe.kernels.optim import Column
 from cafe.tape import is_half
 from cafe.tensor.core import Var
+from cafe.tensor.grads import GradStore
 
 _F32 = DType.F32.numpy
 
@@ -58,20 +59,18 @@ class Cohort:
         self.dtype = self.ps[0].dtype
         self.halves = is_half(self.vars[0]._data.dtype)
 
-    def gradients(self, get: Callable[[int], Array | None]) -> list[Array] | None:
+    def gradients(self, grads: GradStore) -> list[Array] | None:
         """The gradients in the masters' dtype; nothing if no variable has one, None if only some have."""
-        out = []
-        for key in self.ids:
-            g = get(key)
-            if g is not None:
-                out.append(g if g.dtype is self.dtype else kernels.cast(g, self.dtype))
-        return out if not out or len(out) == len(self.ids) else None
+        found = grads._arrays(self.ids)
+        if found and len(found) != len(self.ids):
+            return None
+        return [g if g.dtype is self.dtype else kernels.cast(g, self.dtype) for g in found]
 
-    def split(self, get: Callable[[int], Array | None]) -> list[Cohort]:
+    def split(self, grads: GradStore) -> list[Cohort]:
         """Those with a gradient, and those without."""
         parts: dict[bool, list[Slot]] = {}
         for slot in self.slots:
-            parts.setdefault(get(slot.var.id) is None, []).append(slot)
+            parts.setdefault(slot.var in grads, []).append(slot)
         return [Cohort(slots, self.t) for slots in parts.values()]
 
 

@@ -40,13 +40,13 @@ class Linear(Module):
         """xs wᵀ + b."""
         w, b = self.weight, self.bias
         x_, w_ = xs._data, w._data
-        dtype = w_.dtype
-        if x_.ndim < 2 or w_.ndim != 2 or x_.shape[-1] != w_.shape[1] or x_.dtype is not dtype or dtype.kind in "iu":
+        dtype, shape = w_.dtype, w_.shape
+        if x_.ndim < 2 or len(shape) != 2 or x_.shape[-1] != shape[1] or x_.dtype is not dtype or dtype.kind in "iu":
             return self._in_parts(xs)
         if b is None:
             return apply(_LINEAR, xs, w)
         b_ = b._data
-        if b_.shape != w_.shape[:1] or b_.dtype is not dtype:
+        if b_.shape != shape[:1] or b_.dtype is not dtype:
             return self._in_parts(xs)
         return apply(_LINEAR, xs, w, b)
 

@@ -121,12 +121,11 @@ class _Stepper(Optimizer):
     def _step(self, grads: GradStore) -> None:
         if not isinstance(grads, GradStore):
             raise TypeError(f"expected GradStore, found {type(grads).__name__}: give `loss.backward()`, or call `backward_step(loss)`")
-        get = grads._array
-        found = [cohort.gradients(get) for cohort in self._cohorts]
+        found = [cohort.gradients(grads) for cohort in self._cohorts]
         uneven = None in found
         if uneven:  # a cohort of which only some have a gradient goes on as two
-            self._cohorts = [part for c in self._cohorts for part in c.split(get)]
-            found = [cohort.gradients(get) for cohort in self._cohorts]
+            self._cohorts = [part for c in self._cohorts for part in c.split(grads)]
+            found = [cohort.gradients(grads) for cohort in self._cohorts]
         for cohort, gs in zip(self._cohorts, found):
             if gs:
                 self._advance(cohort, gs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,10 +131,9 @@ class GradStore:
     def __repr__(self) -> str:
         return f"GradStore({len(self._grads)} gradients)"
 
-    def _array(self, tensor_id: int) -> Array | None:
-        """As `get_id`, the array itself: what an optimizer reads."""
-        found = self._grads.get(tensor_id)
-        return found._data if isinstance(found, Base) else found
+    def _arrays(self, ids: Iterable[int]) -> list[Array]:
+        """The gradients with these ids, of those that have one, as the arrays that they are: what an optimizer reads."""
+        return [g._data if isinstance(g, Base) else g for g in map(self._grads.get, ids) if g is not None]
 
     @classmethod
     def _of(cls, found: dict[Node, Any], retained: Mapping[Node | None, int]) -> GradStore:
@@ -142,8 +141,8 @@ class GradStore:
         store = cls()
         for node, g in found.items():
             key = node.owner if node.op is None else retained[node]
-            done = isinstance(g, Base) or (node.op is None and g.dtype is node.dtype and g.flags.c_contiguous)
-            store._grads[key] = g if done else _settled(g, node)
+            done = node.op is None and g.dtype is node.dtype and g.flags.c_contiguous
+            store._grads[key] = g if done or isinstance(g, Base) else _settled(g, node)
         return store
 
 
