@@ -15,6 +15,8 @@ from cafe.shape import ShapeLike, parse_shape
 
 from .base import Base
 
+_NUMBERS = (numbers.Real, np.bool_)
+
 
 def check_device(device: Device | None) -> None:
     """Raises TypeError for what is no Device; there is one, the CPU."""
@@ -137,7 +139,7 @@ def number_for(array: Array, value: Any, op: str) -> float | int:
 
 def is_number(value: Any) -> bool:
     """Whether this is a real number (bool, int, float, a NumPy scalar)."""
-    return isinstance(value, numbers.Real | np.bool_)
+    return type(value) is float or isinstance(value, _NUMBERS)
 
 
 def shaped(shape: ShapeLike, device: Device | None) -> tuple[int, ...]:
