@@ -293,6 +293,13 @@ int cafe_resize_linear_backward_f64(double *dx, const double *dy, int64_t planes
                                     int64_t along, const int64_t *top, const int64_t *bottom, const double *down_weights,
                                     const int64_t *low, const int64_t *high, const double *along_weights);
 
+/* ---- rotary positions: bodies/rotary.inc, rotary.c ---- */
+
+/* y is x with the pairs of its last dim turned. sizes: x's four, then in elements the strides of x, cos and sin along the first three (0 where
+ * a table repeats); last dims are contiguous. step: 1 for pairs half a row apart, 2 for neighbours. */
+void cafe_rotate_f32(float *y, const float *x, const float *cos, const float *sin, const int64_t *sizes, int64_t step);
+void cafe_rotate_f64(double *y, const double *x, const double *cos, const double *sin, const int64_t *sizes, int64_t step);
+
 /* ---- optimizers: bodies/optim.inc, optim.c ---- */
 
 /* One step over `count` variables of n[i] elements each, in place; p, m and v hold their addresses. For SGD, per element

@@ -62,6 +62,7 @@ from .random import keep_mask, normal, permutation, uniform
 from .reduce import argmax, argmin, cumsum, max, min, sum
 from .resample import resize_linear, resize_linear_backward, resize_nearest, resize_nearest_backward
 from .rnn import gru, gru_backward, lstm, lstm_backward
+from .rotary import rotate
 from .softmax import log_softmax, log_softmax_backward, softmax, softmax_backward
 from .sort import sort
 from .unary import (
@@ -107,8 +108,8 @@ __all__ = [
     "layer_norm_backward", "le", "linear", "linear_backward", "log", "log_softmax", "log_softmax_backward", "lstm", "lstm_backward", "lt",
     "matmul", "max", "max_pool", "max_pool_backward", "max_pool_ids", "maximum", "min", "minimum", "mse", "mse_backward", "mul", "ne",
     "neg", "normal", "permutation", "permute", "pow", "powf", "prod", "prod_backward", "recip", "relu", "relu_backward", "reshape",
-    "resize_linear", "resize_linear_backward", "resize_nearest", "resize_nearest_backward", "rms_norm", "rms_norm_backward", "round",
-    "scatter", "scatter_add", "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice", "softmax",
-    "softmax_backward", "softplus", "sort", "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "unfold", "uniform", "unslice",
-    "where", "zeros",
+    "resize_linear", "resize_linear_backward", "resize_nearest", "resize_nearest_backward", "rms_norm", "rms_norm_backward", "rotate",
+    "round", "scatter", "scatter_add", "sgd_step", "sigmoid", "sigmoid_backward", "sign", "silu", "silu_backward", "sin", "slice",
+    "softmax", "softmax_backward", "softplus", "sort", "sqr", "sqrt", "sub", "sum", "tanh", "tanh_backward", "twins", "unfold", "uniform",
+    "unslice", "where", "zeros",
 ]  # fmt: skip

@@ -10,8 +10,14 @@ import numpy as np
 
 from cafe.dtype import DTypeLike
 from cafe.errors import bail, show
+from cafe.kernels.rotary import rotate_ref
+from cafe.ops.rotary import Rotate
 from cafe.shape import check_rank
+from cafe.tensor.base import apply
 from cafe.tensor.core import Tensor
+from cafe.tensor.verbs import GRAPH
+
+_ROTATIONS = {(step, time): Rotate(step, time) for step in (1, 2) for time in (1, 2)}
 
 
 def rotary_angles(positions: int, dim: int, base: float = 10000.0, dtype: DTypeLike = "f32") -> tuple[Tensor, Tensor]:
@@ -41,10 +47,7 @@ def rope(xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     >>> rope(x, Tensor([[0.0]]), Tensor([[1.0]])).flatten_all().tolist()
     [-2.0, 1.0, -4.0, 3.0]
     """
-    cos, sin = _angles(xs, cos, sin, 2)
-    half = xs.dim(3) // 2
-    a, b = xs.narrow(3, 0, half), xs.narrow(3, half, half)
-    return Tensor.cat(_turned(a, b, cos, sin), 3)
+    return _rotated(xs, cos, sin, 1, 2)
 
 
 def rope_i(xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -52,10 +55,7 @@ def rope_i(xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
     Source: candle-nn/src/rotary_emb.rs, rope_i.
     """
-    cos, sin = _angles(xs, cos, sin, 2)
-    pairs = xs.reshape((*xs.shape[:3], xs.dim(3) // 2, 2))
-    a, b = pairs.get_on_dim(4, 0), pairs.get_on_dim(4, 1)
-    return Tensor.stack(_turned(a, b, cos, sin), 4).reshape(xs.shape)
+    return _rotated(xs, cos, sin, 2, 2)
 
 
 def rope_thd(xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -63,33 +63,27 @@ def rope_thd(xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
     Source: candle-nn/src/rotary_emb.rs, rope_thd.
     """
-    cos, sin = _angles(xs, cos, sin, 1)
-    half = xs.dim(3) // 2
-    a, b = xs.narrow(3, 0, half), xs.narrow(3, half, half)
-    return Tensor.cat(_turned(a, b, cos, sin), 3)
+    return _rotated(xs, cos, sin, 1, 1)
 
 
-def _turned(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> list[Tensor]:
-    """Both parts of the pairs (a, b) after the turn."""
-    return [
-        a.broadcast_mul(cos).sub(b.broadcast_mul(sin)),
-        b.broadcast_mul(cos).add(a.broadcast_mul(sin)),
-    ]
-
-
-def _angles(xs: Tensor, cos: Tensor, sin: Tensor, time_dim: int) -> tuple[Tensor, Tensor]:
-    """cos and sin cut to the length of xs and shaped to broadcast over its heads.
+def _rotated(xs: Tensor, cos: Tensor, sin: Tensor, step: int, time: int) -> Tensor:
+    """The turn in one op; in its parts where the angles have gradients.
 
     Raises: UnexpectedNumberOfDims, Error.
     """
+    _check(xs, cos, sin, time)
+    if cos.track_op() or sin.track_op():
+        return rotate_ref(GRAPH.xp, xs, cos, sin, step, time)  # type: ignore[arg-type, return-value]
+    return apply(_ROTATIONS[step, time], xs, cos, sin)
+
+
+def _check(xs: Tensor, cos: Tensor, sin: Tensor, time: int) -> None:
+    """Raises unless both tables have an angle for every pair of xs and for its places, and all have one float dtype."""
     check_rank(xs.shape, 4)
-    t, d = xs.dim(time_dim), xs.dim(3)
+    shape, dtype = xs.shape, xs._data.dtype
     for table in (cos, sin):
-        if table.rank not in (2, 3) or table.dim(-1) * 2 != d or table.dim(-2) < t or (table.rank == 3 and table.dim(0) != xs.dim(0)):
-            bail(f"inconsistent last dim size in rope {show(xs.shape)} {show(cos.shape)} {show(sin.shape)}")
-        if table.dtype is not xs.dtype or xs.dtype.is_int:
+        rows = table.shape
+        if len(rows) not in (2, 3) or rows[-1] * 2 != shape[3] or rows[-2] < shape[time] or (len(rows) == 3 and rows[0] != shape[0]):
+            bail(f"inconsistent last dim size in rope {show(shape)} {show(cos.shape)} {show(sin.shape)}")
+        if table._data.dtype != dtype or dtype.kind in "iu":
             bail(f"unsupported dtype for rope {xs.dtype!r} {cos.dtype!r} {sin.dtype!r}")
-    head_dim = 1 if time_dim == 2 else 2
-    return tuple(  # type: ignore[return-value]
-        (table if table.rank == 3 else table.unsqueeze(0)).narrow(1, 0, t).unsqueeze(head_dim) for table in (cos, sin)
-    )

@@ -31,6 +31,7 @@ from cafe.kernels.norm import (
 from cafe.kernels.pool import max_pool_backward_ref, max_pool_ref
 from cafe.kernels.prod import prod_backward_ref
 from cafe.kernels.rnn import gru_backward_ref, gru_ref, lstm_backward_ref, lstm_ref
+from cafe.kernels.rotary import rotate_ref
 from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
 from cafe.kernels.unary import (
     gelu_backward_ref,
@@ -286,6 +287,7 @@ class Verbs:
     lstm_backward = partialmethod(_on_self, lstm_backward_ref)
     gru = partialmethod(_on_self, gru_ref)
     gru_backward = partialmethod(_on_self, gru_backward_ref)
+    rotate = partialmethod(_on_self, rotate_ref)
     attention = partialmethod(_on_self, attention_ref)
     attention_backward = partialmethod(_on_self, attention_backward_ref)
     cross_entropy_with_grad = partialmethod(_on_self, cross_entropy_with_grad_ref)
