@@ -81,7 +81,10 @@ def parse_shape(shape: ShapeLike) -> Shape:
 
     Raises: Error on a negative size, TypeError on what is no int.
     """
-    out = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
+    try:
+        out = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
+    except TypeError:
+        raise TypeError(f"a shape is an int or several of them, got {shape!r}") from None
     if out and min(out) < 0:
         raise Error(f"a shape has sizes of at least 0, got {show(out)}")
     return out
@@ -124,14 +127,20 @@ def parse_hole(shape: Any, count: int) -> Shape:
 def resolve_dim(shape: Shape, dim: Dim, op: str) -> int:
     """A dim counted from the front.
 
-    Raises: DimOutOfRange, showing the dim as it was given.
+    Raises: DimOutOfRange, showing the dim as it was given; TypeError on what is no int.
     """
-    rank = len(shape)
-    given = operator.index(dim)
+    rank, given = len(shape), _dim_index(dim, op)
     found = given + rank if given < 0 else given
     if not 0 <= found < rank:
         raise DimOutOfRange(shape, given, op)
     return found
+
+
+def _dim_index(dim: Dim, op: str) -> int:
+    try:
+        return operator.index(dim)
+    except TypeError:
+        raise TypeError(f"{op}: a dim is an int, got {dim!r}") from None
 
 
 def resolve_new_dim(shape: Shape, dim: Dim, op: str) -> int:
@@ -139,8 +148,7 @@ def resolve_new_dim(shape: Shape, dim: Dim, op: str) -> int:
 
     Raises: DimOutOfRange.
     """
-    rank = len(shape)
-    given = operator.index(dim)
+    rank, given = len(shape), _dim_index(dim, op)
     found = given + rank + 1 if given < 0 else given
     if not 0 <= found <= rank:
         raise DimOutOfRange(shape, given, op)

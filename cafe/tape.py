@@ -31,6 +31,7 @@ from cafe.ops.base import Meta, Op, Record, Result
 
 _next = itertools.count(1).__next__
 _F32 = np.dtype(np.float32)
+_ALONE = (True,)  # what a node with one input needs
 
 
 class _Recording(threading.local):
@@ -150,9 +151,9 @@ def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
 
 
 def _keep(node: Node, keep: str, operands: Sequence[Operand], arrays: list[Array], y: Array) -> None:
-    """Holds what the backward asks for, with the versions that it had."""
+    """Holds what the backward asks for, with the versions that it had. The list of arrays becomes the node's."""
     kept, others, output = _places(keep, len(arrays))
-    inputs: list[Any] = [*arrays]
+    inputs: list[Any] = arrays
     for i in others:
         a, parent = arrays[i], node.parents[i]
         inputs[i] = Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype) if parent is None or node.half else parent
@@ -247,7 +248,7 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    node.need = [parent is not None for parent in node.parents]
+    node.need = _ALONE if len(inputs) == 1 else [parent is not None for parent in node.parents]
     record: Record = node
     if graph is not None:
         record = Record(node.need, None if node.y is None else graph.wrap(node.y, node), None, _wrap_const(graph, node.const))

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from cafe.dtype import Array, dtype_of
-from cafe.errors import EmptyTensor, IntegerOverflow
+from cafe.errors import EmptyTensor, IntegerOverflow, show
 
 from . import _ffi, memory
 from .base import primitive
@@ -133,7 +133,7 @@ def argmin_ref(x: Array, dim: int, keepdim: bool) -> Array:
 
 def _check_not_empty(x: Array, dim: int) -> None:
     if x.shape[dim] == 0:
-        raise EmptyTensor("reduce")
+        raise EmptyTensor("reduce").help(f"there is nothing along dim {dim} of shape {show(x.shape)}")
 
 
 def cumsum(x: Array, dim: int) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from cafe.dtype import Array
-from cafe.errors import EmptyTensor
+from cafe.errors import EmptyTensor, show
 
 from . import _ffi, memory
 from .base import XP, composition, twins
@@ -73,7 +73,7 @@ def _forward(kernel: _ffi.Kernel, x: Array, dim: int) -> Array:
     x = memory.dense(x)
     shape = x.shape
     if shape[dim] == 0:
-        raise EmptyTensor("reduce")
+        raise EmptyTensor("reduce").help(f"softmax over dim {dim} of shape {show(shape)}, which has no elements")
     y = memory.empty(shape, x.dtype)
     f(p(y), p(x), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
     return y

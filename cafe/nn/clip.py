@@ -60,6 +60,8 @@ def clip_grad_value(grads: GradStore, vars: Iterable[Var], max_value: float) -> 
 
 def _found(grads: GradStore, vars: Iterable[Var]) -> list[tuple[Var, Tensor]]:
     """Each variable once, with its gradient; those without are left out."""
+    if not isinstance(grads, GradStore):
+        raise TypeError(f"expected GradStore, found {type(grads).__name__}: give `loss.backward()`")
     return [(var, g) for var in {var.id: var for var in vars}.values() if (g := grads.get(var)) is not None]
 
 

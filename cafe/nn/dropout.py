@@ -12,7 +12,7 @@ class Dropout(ModuleT):
     """In training each number becomes 0 with probability p and is divided by 1 − p otherwise; in use nothing happens.
 
     p: in [0, 1).
-    Raises: Error when it is applied in training with another p.
+    Raises: Error, when it is made, for another p.
     Gradient: g / (1 − p) where the number was kept, 0 elsewhere.
     Source: candle-nn/src/ops.rs, Dropout.
 
@@ -27,6 +27,7 @@ class Dropout(ModuleT):
     __slots__ = ("p",)
 
     def __init__(self, p: float) -> None:
+        ops.check_dropout(p)
         self.p = p
 
     def forward(self, xs: Tensor, train: bool) -> Tensor:

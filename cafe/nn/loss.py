@@ -17,7 +17,7 @@ from cafe.dtype import Array, DType, check_float, check_same
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
 from cafe.ops import loss as loss_ops
 from cafe.tape import is_half
-from cafe.tensor.base import apply, wrap
+from cafe.tensor.base import apply, check_tensors, wrap
 from cafe.tensor.core import Tensor
 
 from .ops import log_softmax
@@ -71,6 +71,7 @@ def huber(inp: Tensor, target: Tensor, delta: float) -> Tensor:
     >>> huber(Tensor([0.5, 3.0]), Tensor([0.0, 0.0]), 1.0).to_scalar()  # (0.125 + 2.5) / 2
     1.3125
     """
+    check_tensors("huber", inp, target)
     if inp.shape != target.shape:
         bail(f"input and target must have the same shape, got inp: {show(inp.shape)}, target: {show(target.shape)}")
     if not delta > 0.0:
@@ -167,6 +168,7 @@ def cross_entropy(
     >>> print(f"{loss:.6f}")
     0.175456
     """
+    check_tensors("cross_entropy", inp, target)
     if inp.rank != 2:
         bail("cross_entropy expects an input tensor of rank 2")
     _check_classes(inp, target)
@@ -260,6 +262,7 @@ def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
 
 def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
     """Raises candle's error for the op unless both have one shape and one float dtype."""
+    check_tensors("loss", lhs, rhs)
     a, b = lhs._data, rhs._data
     if a.shape == b.shape and a.dtype is b.dtype and a.dtype.kind == "f":
         return
@@ -271,6 +274,7 @@ def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
 
 def _check_classes(inp: Tensor, target: Tensor) -> None:
     """Raises Error with candle's texts unless inp is (n, c) and target (n) integers."""
+    check_tensors("loss", inp, target)
     if target.rank != 1:
         bail(f"the target tensor should have a single dimension ({show(target.shape)})")
     if inp.rank != 2:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
+from cafe.tensor.base import check_tensors
 from cafe.tensor.core import Tensor
 
 
@@ -82,7 +83,12 @@ class Module(ModuleT):
         return self.forward(xs)
 
     def __call__(self, xs: Tensor, train: bool | None = None) -> Tensor:
-        return self.forward(xs)
+        try:
+            return self.forward(xs)
+        except AttributeError as error:
+            if error.obj is xs:  # it was taken for a Tensor
+                check_tensors(type(self).__name__, xs)
+            raise
 
 
 class Func(Module):

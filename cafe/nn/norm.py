@@ -67,7 +67,7 @@ class LayerNorm(Module):
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, eps: float = 1e-5, remove_mean: bool = True) -> None:
         self.weight, self.bias = weight, bias
-        self.eps, self.remove_mean = float(eps), remove_mean
+        self.eps, self.remove_mean = ops.check_eps("layer-norm", eps), remove_mean
 
     @staticmethod
     def new_no_bias(weight: Tensor, eps: float) -> LayerNorm:
@@ -139,7 +139,7 @@ class RmsNorm(Module):
     __slots__ = ("eps", "weight")
 
     def __init__(self, weight: Tensor, eps: float) -> None:
-        self.weight, self.eps = weight, float(eps)
+        self.weight, self.eps = weight, ops.check_eps("rms-norm", eps)
 
     def forward(self, xs: Tensor) -> Tensor:
         """The rows, divided by the roots of their mean squares."""
@@ -179,7 +179,7 @@ class GroupNorm(Module):
         if num_groups < 1 or num_channels % num_groups:
             bail(f"GroupNorm: num_groups ({num_groups}) must divide num_channels ({num_channels})")
         self.weight, self.bias = weight, bias
-        self.num_channels, self.num_groups, self.eps = num_channels, num_groups, float(eps)
+        self.num_channels, self.num_groups, self.eps = num_channels, num_groups, ops.check_eps("group-norm", eps)
 
     def forward(self, xs: Tensor) -> Tensor:
         """The groups, normalised."""
@@ -232,7 +232,7 @@ class InstanceNorm(Module):
     __slots__ = ("bias", "eps", "num_features", "weight")
 
     def __init__(self, num_features: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> None:
-        self.num_features, self.weight, self.bias, self.eps = num_features, weight, bias, float(eps)
+        self.num_features, self.weight, self.bias, self.eps = num_features, weight, bias, ops.check_eps("instance-norm", eps)
 
     def forward(self, xs: Tensor) -> Tensor:
         """The channels, normalised."""
@@ -391,6 +391,7 @@ class BatchNorm(ModuleT):
     def _check(self, features: int) -> None:
         if self.eps < 0.0:
             bail(f"batch-norm eps cannot be negative {_display(self.eps)}")
+        ops.check_eps("batch-norm", self.eps)
         if not 0.0 <= self.momentum <= 1.0:
             bail(f"batch-norm momentum must be between 0 and 1, is {_display(self.momentum)}")
         of_bias = "weight"  # candle's word for both

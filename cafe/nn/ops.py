@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+from typing import Any
 
 from cafe.device import generator
 from cafe.dtype import DType, check_float
@@ -230,8 +232,7 @@ def dropout(xs: Tensor, drop_p: float) -> Tensor:
     Traceback (most recent call last):
     cafe.errors.Error: dropout probability has to be in [0, 1), got 1
     """
-    if not 0.0 <= drop_p < 1.0:
-        bail(f"dropout probability has to be in [0, 1), got {_shortest(drop_p)}")
+    check_dropout(drop_p)
     check_float("dropout", xs._data)
     if drop_p == 0.0:
         return xs
@@ -240,7 +241,27 @@ def dropout(xs: Tensor, drop_p: float) -> Tensor:
     return apply(_DROPOUT, xs, wrap(mask))
 
 
+def check_dropout(p: Any) -> None:
+    """Raises Error unless this is a probability below 1, TypeError unless it is a number."""
+    if not isinstance(p, numbers.Real):
+        raise TypeError(f"expected a number for the dropout probability, found {type(p).__name__}")
+    if not 0.0 <= float(p) < 1.0:
+        bail(f"dropout probability has to be in [0, 1), got {_shortest(float(p))}")
+
+
 # -- norms
+
+
+def check_eps(op: str, eps: Any) -> float:
+    """The eps of a norm as a float.
+
+    Raises: Error unless it is at least 0, TypeError unless it is a number.
+    """
+    if not isinstance(eps, numbers.Real):
+        raise TypeError(f"{op}: expected a number for eps, found {type(eps).__name__}")
+    if not float(eps) >= 0.0:
+        bail(f"{op}: eps must be at least 0, got {eps}")
+    return float(eps)
 
 
 def layer_norm(xs: Tensor, alpha: Tensor, beta: Tensor, eps: float) -> Tensor:
@@ -258,7 +279,7 @@ def layer_norm(xs: Tensor, alpha: Tensor, beta: Tensor, eps: float) -> Tensor:
     if n != alpha.dims1() or n != beta.dims1():
         bail(f"shape mismatch in layer-norm src: {xs.dims()} alpha: {alpha.dims()} beta: {beta.dims()}")
     check_norm_dtype(xs, alpha, beta)
-    return apply(norm_ops.LayerNorm(float(eps)), xs, alpha, beta)
+    return apply(norm_ops.LayerNorm(check_eps("layer-norm", eps)), xs, alpha, beta)
 
 
 def layer_norm_slow(xs: Tensor, alpha: Tensor, beta: Tensor | None, eps: float) -> Tensor:
@@ -282,7 +303,7 @@ def rms_norm(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:
     if xs.dim(-1) != alpha.dims1():
         bail(f"shape mismatch in rms-norm {xs.dims()} {alpha.dims()}")
     check_norm_dtype(xs, alpha)
-    return apply(norm_ops.RmsNorm(float(eps)), xs, alpha)
+    return apply(norm_ops.RmsNorm(check_eps("rms-norm", eps)), xs, alpha)
 
 
 def rms_norm_slow(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:

@@ -33,6 +33,8 @@ from cafe.tensor.grads import GradStore
 
 from .cohort import Cohort, Slot, cohorts
 
+_LR = "the learning rate"
+
 Vars: TypeAlias = "Iterable[Var] | Mapping[str, Var]"
 
 
@@ -95,7 +97,7 @@ class _Stepper(Optimizer):
         self._params = params
         self._cohorts: list[Cohort] = []
         self._order: list[Var] = []
-        for name, var in vars.items() if isinstance(vars, Mapping) else ((None, var) for var in vars):
+        for name, var in _named(vars):
             self.push(var, name)
 
     # -- what differs
@@ -171,7 +173,7 @@ class _Stepper(Optimizer):
 
     def set_learning_rate(self, lr: float) -> None:
         """Changes it from the next step on."""
-        self._params = dataclasses.replace(self._params, lr=_number(lr))
+        self._params = dataclasses.replace(self._params, lr=_number(_LR, lr))
 
     # -- state
 
@@ -253,7 +255,7 @@ def _check_state(state: Mapping[str, Tensor], wanted: Mapping[str, Array]) -> No
 class ParamsSGD:
     """The parameters of `SGD`.
 
-    Raises: Error for Nesterov without a momentum, or with dampening.
+    Raises: Error for Nesterov without a momentum or with dampening, and for numbers that are negative (dampening may be) or not finite.
 
     >>> ParamsSGD(0.1, momentum=0.9)
     ParamsSGD(lr=0.1, momentum=0.9, dampening=0.0, nesterov=False, weight_decay=0.0)
@@ -266,6 +268,10 @@ class ParamsSGD:
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
+        _number(_LR, self.lr)
+        _number("momentum", self.momentum)
+        _number("dampening", abs(self.dampening))
+        _number("weight_decay", self.weight_decay)
         if self.nesterov and (self.momentum <= 0.0 or self.dampening != 0.0):
             raise Error(f"nesterov wants a momentum and no dampening, got {self.momentum} and {self.dampening}")
 
@@ -294,7 +300,7 @@ class SGD(_Stepper):
         nesterov: bool = False,
         weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(vars, ParamsSGD(_number(lr), float(momentum), float(dampening), bool(nesterov), float(weight_decay)))
+        super().__init__(vars, ParamsSGD(_number(_LR, lr), momentum, dampening, bool(nesterov), weight_decay))
 
     @property
     def params(self) -> ParamsSGD:
@@ -326,7 +332,7 @@ class SGD(_Stepper):
 class ParamsAdam:
     """The parameters of `Adam`.
 
-    Raises: Error for a beta outside [0, 1).
+    Raises: Error for a beta outside [0, 1), and for other numbers that are negative or not finite.
 
     >>> ParamsAdam(lr=0.1)
     ParamsAdam(lr=0.1, beta1=0.9, beta2=0.999, eps=1e-08, weight_decay=0.0)
@@ -339,6 +345,9 @@ class ParamsAdam:
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
+        _number(_LR, self.lr)
+        _number("eps", self.eps)
+        _number("weight_decay", self.weight_decay)
         for name, beta in (("beta1", self.beta1), ("beta2", self.beta2)):
             if not 0.0 <= beta < 1.0:
                 raise Error(f"{name} must be in [0, 1), got {beta}")
@@ -391,7 +400,7 @@ class Adam(_AnyAdam):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(vars, ParamsAdam(_number(lr), float(betas[0]), float(betas[1]), float(eps), float(weight_decay)))
+        super().__init__(vars, ParamsAdam(_number(_LR, lr), float(betas[0]), float(betas[1]), eps, weight_decay))
 
     @property
     def params(self) -> ParamsAdam:
@@ -426,7 +435,7 @@ class AdamW(_AnyAdam):
     @classmethod
     def new_lr(cls, vars: Vars, lr: float) -> Self:
         """The default parameters with this learning rate."""
-        return cls(vars, ParamsAdamW(lr=_number(lr)))
+        return cls(vars, ParamsAdamW(lr=_number(_LR, lr)))
 
     @property
     def params(self) -> ParamsAdamW:
@@ -447,9 +456,30 @@ def _params_adamw(params: Any) -> ParamsAdamW:
     raise error
 
 
-def _number(value: Any) -> float:
+def _number(name: str, value: Any) -> float:
+    """A number as a float.
+
+    Raises: TypeError unless it is one, Error unless it is finite and at least 0.
+    """
     if not isinstance(value, numbers.Real):
-        raise TypeError(f"expected a number for the learning rate, found {type(value).__name__}")
+        raise TypeError(f"expected a number for {name}, found {type(value).__name__}")
     if not math.isfinite(value):
-        raise Error(f"expected a finite learning rate, got {value}")
+        raise Error(f"expected a finite number for {name}, got {value}")
+    if value < 0.0:
+        raise Error(f"{name} must be at least 0, got {value}")
     return float(value)
+
+
+def _named(vars: Any) -> Iterable[tuple[str | None, Var]]:
+    """The variables with the names they have in a mapping.
+
+    Raises: TypeError for what is neither a mapping nor a list of variables.
+    """
+    if isinstance(vars, Mapping):
+        return vars.items()
+    if isinstance(vars, Iterable) and not isinstance(vars, Tensor):
+        return [(None, var) for var in vars]
+    error = TypeError(f"expected a list of Vars, or a mapping to them, found {type(vars).__name__}")
+    if hasattr(vars, "all_vars"):
+        error.add_note(f"help: the variables of a {type(vars).__name__} are its `all_vars()`, with their names `data()`")
+    raise error

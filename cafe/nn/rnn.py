@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 from cafe.errors import Error, ShapeMismatchBinaryOp, bail
 from cafe.ops import rnn as ops
 from cafe.shape import check_rank
-from cafe.tensor.base import apply
+from cafe.tensor.base import apply, check_tensors
 from cafe.tensor.core import Tensor
 
 from .init import DEFAULT_KAIMING_UNIFORM, ZERO, Init
@@ -94,11 +94,23 @@ class _Recurrent:
         if w_hh.dim(0) != self.gates * self.hidden_dim or w_ih.dim(0) != w_hh.dim(0):
             raise ShapeMismatchBinaryOp(type(self).__name__.lower(), w_ih.shape, w_hh.shape)
 
+    def sequence(self, xs: Tensor) -> Any:
+        """Every time's state, from zeros."""
+        raise NotImplementedError
+
+    def forward(self, xs: Tensor) -> Tensor:
+        """The h of every time, (b, t, in) → (b, t, hidden), as a stack of one layer gives it; `seq` gives candle's states."""
+        return _hidden(self.sequence(xs))
+
+    def __call__(self, xs: Tensor) -> Tensor:
+        return self.forward(xs)
+
     def _inputs(self, xs: Tensor) -> Tensor:
         """Every time's x w_ihᵀ + b_ih.
 
         Raises: UnexpectedNumberOfDims unless xs is (b, t, in); ShapeMismatchBinaryOp for another width.
         """
+        check_tensors(type(self).__name__, xs)
         check_rank(xs.shape, 3)
         return Linear(self.w_ih, self.b_ih).forward(xs)
 

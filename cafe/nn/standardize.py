@@ -11,6 +11,7 @@ from cafe.tensor.base import apply
 from cafe.tensor.core import Tensor
 
 from .conv import Conv2d, Conv2dConfig, conv2d
+from .ops import check_eps
 from .var_builder import VarBuilder
 
 
@@ -30,7 +31,7 @@ def standardize(weight: Tensor, eps: float = 1e-5) -> Tensor:
         bail(f"standardize: a weight has outputs and inputs, got shape {show(weight.shape)}")
     check_float("standardize", weight._data)
     rows = weight.reshape((weight.dim(0), prod(weight.shape[1:])))
-    return apply(LayerNorm(float(eps)), rows).reshape(weight.shape)
+    return apply(LayerNorm(check_eps("standardize", eps)), rows).reshape(weight.shape)
 
 
 class StdConv2d(Conv2d):
@@ -43,7 +44,7 @@ class StdConv2d(Conv2d):
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, config: Conv2dConfig | None = None, eps: float = 1e-5) -> None:
         super().__init__(weight, bias, config)
-        self.eps = float(eps)
+        self.eps = check_eps("standardize", eps)
 
     def fixed(self) -> Conv2d:
         """A Conv2d with the standardised weight, for use after training."""

@@ -16,7 +16,7 @@ from cafe.ops import indexing as ops
 from cafe.ops.binary import Where
 from cafe.shape import Dim, check_broadcast_to, resolve_dim
 
-from .base import Base, apply, wrap
+from .base import Base, apply, check_tensors, wrap
 from .convert import number_for
 from .keys import index
 
@@ -92,6 +92,7 @@ class IndexingMethods(Base):
         >>> cafe.Tensor([[1.0, 2.0], [3.0, 4.0]]).embedding(cafe.Tensor([1, 0])).tolist()
         [[3.0, 4.0], [1.0, 2.0]]
         """
+        check_tensors("embedding", ids)
         if len(self.shape) != 2 or len(ids.shape) != 1:
             raise ShapeMismatchBinaryOp("embedding", self.shape, ids.shape)
         return self.index_select(ids, 0)
@@ -111,6 +112,7 @@ class IndexingMethods(Base):
         ([[2.0], [3.0]], [[0.0, 1.0], [1.0, 0.0]])
         """
         d = resolve_dim(self.shape, dim, "gather")
+        check_tensors("gather", ids)
         if len(ids.shape) != len(self.shape) or any(i != d and m > n for i, (m, n) in enumerate(zip(ids.shape, self.shape))):
             raise ShapeMismatchBinaryOp("gather", self.shape, ids.shape)
         _check_ids(ids, "gather")
@@ -131,6 +133,7 @@ class IndexingMethods(Base):
         [0, 3, 3]
         """
         d = resolve_dim(self.shape, dim, "index-add")
+        check_tensors("index-add", ids, source)
         _check_ids(ids, "index-add")
         if len(source.shape) != len(self.shape) or any(i != d and m != n for i, (m, n) in enumerate(zip(source.shape, self.shape))):
             raise ShapeMismatchBinaryOp("index-add (self, source)", self.shape, source.shape)
@@ -193,7 +196,8 @@ class IndexingMethods(Base):
 
 
 def _check_ids(ids: Base, op: str) -> None:
-    """Raises UnsupportedDTypeForOp unless the ids are integers."""
+    """Raises UnsupportedDTypeForOp unless the ids are integers, TypeError if they are no Tensor."""
+    check_tensors(op, ids)
     if ids._data.dtype.kind not in "iu":
         raise UnsupportedDTypeForOp(ids.dtype, op)
 
@@ -201,6 +205,7 @@ def _check_ids(ids: Base, op: str) -> None:
 def _check_scatter(x: Base, ids: Base, source: Base, dim: Dim, op: str) -> int:
     """The dim, once ids and source go with x."""
     d = resolve_dim(x.shape, dim, op)
+    check_tensors(op, ids, source)
     _check_ids(ids, op)
     if len(source.shape) != len(x.shape) or any(i != d and m != n for i, (m, n) in enumerate(zip(source.shape, x.shape))):
         raise ShapeMismatchBinaryOp("scatter (self, src)", x.shape, source.shape)

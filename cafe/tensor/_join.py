@@ -10,7 +10,7 @@ from cafe.errors import Error, OpRequiresAtLeastOneTensor
 from cafe.ops.layout import Cat, Unslice
 from cafe.shape import Dim, ShapeLike, check_cat, parse_shape, resolve_dim, resolve_new_dim
 
-from .base import Base, apply
+from .base import Base, apply, check_tensors
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -50,8 +50,11 @@ class JoinMethods(Base):
         >>> cafe.Tensor.stack([a, b], 0).tolist(), cafe.Tensor.stack([a, b], -1).tolist()
         ([[1, 2], [3, 4]], [[1, 3], [2, 4]])
         """
+        if isinstance(tensors, Base):
+            raise TypeError("stack: expected a list of Tensors, found a Tensor")
         if not tensors:
             raise OpRequiresAtLeastOneTensor("stack")
+        check_tensors("stack", *tensors)
         d = resolve_new_dim(tensors[0].shape, dim, "stack")
         return _cat([t.unsqueeze(min(d, len(t.shape))) for t in tensors], d)
 
@@ -144,8 +147,11 @@ def _check_pads(name: str, left: int, right: int) -> None:
 
 
 def _cat(tensors: Sequence[Base], dim: Dim) -> Tensor:
+    if isinstance(tensors, Base):
+        raise TypeError("cat: expected a list of Tensors, found a Tensor")
     if not tensors:
         raise OpRequiresAtLeastOneTensor("cat")
+    check_tensors("cat", *tensors)
     d = resolve_dim(tensors[0].shape, dim, "cat")
     check_cat([t.shape for t in tensors], d)
     for t in tensors[1:]:

@@ -9,7 +9,7 @@ from cafe.errors import ShapeMismatchBinaryOp, bail, show
 from cafe.ops import matmul as ops
 from cafe.shape import broadcast, check_matmul
 
-from .base import Base, apply
+from .base import Base, apply, check_tensors
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -35,9 +35,15 @@ class MatmulMethods(Base):
         >>> a.matmul(b).tolist(), a.matmul(b).sum_all().backward()[a].tolist()
         ([[21.0], [43.0]], [[1.0, 10.0], [1.0, 10.0]])
         """
-        check_matmul(self._data.shape, rhs._data.shape)
-        check_same("matmul", self._data, rhs._data)
-        check_float("matmul", self._data)
+        try:
+            a, b = self._data, rhs._data
+        except AttributeError:
+            check_tensors("matmul", rhs)
+            raise
+        check_matmul(a.shape, b.shape)
+        if a.dtype is not b.dtype or a.dtype.kind in "iu":
+            check_same("matmul", a, b)
+            check_float("matmul", a)
         return apply(_MATMUL, self, rhs)
 
     def broadcast_matmul(self, rhs: Tensor) -> Tensor:
@@ -53,6 +59,7 @@ class MatmulMethods(Base):
         >>> cafe.Tensor.ones((3, 1, 2, 4)).broadcast_matmul(cafe.Tensor.ones((4, 5))).dims()
         [3, 1, 2, 5]
         """
+        check_tensors("broadcast_matmul", rhs)
         a, b = self._data, rhs._data
         if a.ndim < 2 or b.ndim < 2:
             bail(f"only 2d matrixes are supported {show(a.shape)} {show(b.shape)}")
@@ -76,6 +83,7 @@ class MatmulMethods(Base):
         >>> cafe.Tensor([[1.0, 2.0], [3.0, 4.0]]).mv(cafe.Tensor([1.0, 10.0])).tolist()
         [21.0, 43.0]
         """
+        check_tensors("mv", rhs)
         if len(self.shape) != 2 or len(rhs.shape) != 1 or self.shape[1] != rhs.shape[0]:
             raise ShapeMismatchBinaryOp("mv", self.shape, rhs.shape)
         return self.matmul(rhs.unsqueeze(1)).squeeze(1)

@@ -16,6 +16,8 @@ from .base import Base, apply
 if TYPE_CHECKING:
     from .core import Tensor
 
+_MOST = 2**24  # along an axis: where each place comes from is listed, and a longer list would take gigabytes
+
 
 class ResampleMethods(Base):
     """Resizing."""
@@ -111,5 +113,7 @@ def _check(name: str, shape: Shape, size: Shape) -> None:
     check_rank(shape, len(size) + 2)
     if min(size) < 1:
         raise Error(f"{name}: sizes are at least 1, got {show(size)}")
+    if max(size) > _MOST:
+        raise Error(f"{name}: sizes are at most {_MOST}, got {show(size)}")
     if 0 in shape[2:]:
         raise Error(f"{name}: there is nothing to take from in shape {show(shape)}")

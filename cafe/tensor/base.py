@@ -74,11 +74,27 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     >>> y.backward().get(x).tolist()
     [2.0, 2.0]
     """
-    y, node, _ = tape.run(op, tensors)
+    try:
+        y, node, _ = tape.run(op, tensors)
+    except AttributeError:
+        check_tensors(op.name, *tensors)
+        raise
     version = tensors[0]._version if op.views else None
     if version is not None and not shares_memory(y, tensors[0]._data):
         version = None
     return wrap(y, node, version)
+
+
+def check_tensors(op: str, *values: Any) -> None:
+    """Raises TypeError, saying what came instead, unless all are Tensors.
+
+    Where an op is quick it is asked only after something failed for want of a Tensor's parts.
+    """
+    for value in values:
+        if not isinstance(value, Base):
+            error = TypeError(f"{op}: expected Tensor, found {type(value).__name__}")
+            error.add_note("help: `Tensor(…)` makes one of numbers, lists of them and ndarrays")
+            raise error
 
 
 def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:

@@ -197,6 +197,9 @@ class Tensor(
         retain_graph: keeps what the walk needs, so that it can be walked again.
         create_graph: records the walk itself, so that gradients can be differentiated; implies retain_graph.
 
+        A tensor that was computed from no variable, or under `no_grad`, gives an empty store: it has no variables whose gradients could
+        be missing. `track_op` tells beforehand.
+
         Raises: GraphReleased on a second walk; VersionMismatch when a variable it needs was set since; Error for an integer tensor,
         or a tensor to retain that this one was not computed from.
 

@@ -11,7 +11,7 @@ from cafe.dtype import Array
 from cafe.errors import Error, ShapeMismatchBinaryOp
 from cafe.tape import Node
 
-from .base import Base, wrap
+from .base import Base, check_tensors, wrap
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -41,7 +41,7 @@ class GradStore:
         >>> grads.get(x).tolist(), grads.get(y)
         ([4.0], None)
         """
-        return self.get_id(tensor._id)
+        return self.get_id(_key(tensor))
 
     def get_id(self, tensor_id: int) -> Tensor | None:
         """The gradient for the variable with this id, or None.
@@ -112,7 +112,7 @@ class GradStore:
             self._grads[key] = grad if mine is None else mine.add(grad)
 
     def __getitem__(self, tensor: Tensor) -> Tensor:
-        found = self.get_id(tensor._id)
+        found = self.get_id(_key(tensor))
         if found is None:
             raise _NoGradient(f"no gradient for this tensor of shape {tensor.dims()}").help(
                 "it is no variable that the loss was computed from; `get` gives None instead"
@@ -144,6 +144,11 @@ class GradStore:
             done = node.op is None and g.dtype is node.dtype and g.flags.c_contiguous
             store._grads[key] = g if done or isinstance(g, Base) else _settled(g, node)
         return store
+
+
+def _key(tensor: Tensor) -> int:
+    check_tensors("gradients by variable", tensor)
+    return tensor._id
 
 
 class _NoGradient(Error, KeyError):

@@ -11,7 +11,7 @@ from cafe.errors import ShapeMismatchBinaryOp
 from cafe.ops.base import Op
 from cafe.shape import broadcast
 
-from .base import Base, apply, wrap
+from .base import Base, apply, check_tensors, wrap
 from .convert import number_for, to_array
 
 if TYPE_CHECKING:
@@ -28,9 +28,13 @@ def as_tensor(value: Any) -> Any:
 def strict(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
     """The op on two tensors of one shape and one dtype; the shape is looked at first, as in candle.
 
-    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, TypeError for what is no Tensor.
     """
-    a, b = lhs._data, rhs._data
+    try:
+        a, b = lhs._data, rhs._data
+    except AttributeError:
+        check_tensors(name, lhs, rhs)
+        raise
     if a.shape != b.shape:
         raise ShapeMismatchBinaryOp(name, a.shape, b.shape).help(_how_to_broadcast(name))
     check_same(name, a, b)
@@ -40,8 +44,9 @@ def strict(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
 def broadcasting(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
     """The op on two tensors of one dtype whose shapes broadcast.
 
-    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+    Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, TypeError for what is no Tensor.
     """
+    check_tensors(name, lhs, rhs)
     broadcast(name, lhs._data.shape, rhs._data.shape)
     check_same(name, lhs._data, rhs._data)
     return apply(op, lhs, rhs)
