@@ -78,7 +78,8 @@ class Sentences:
         """The mean over each row's tokens, made one long; shorter rows are filled up and masked."""
         longest = max(map(len, ids))
         mask = Tensor([[1.0] * len(row) + [0.0] * (longest - len(row)) for row in ids])
-        hidden = self.bert(Tensor([[*row, *[0] * (longest - len(row))] for row in ids]), mask)
+        filled = any(len(row) < longest for row in ids)
+        hidden = self.bert(Tensor([[*row, *[0] * (longest - len(row))] for row in ids]), mask if filled else None)
         total = hidden.broadcast_mul(mask.unsqueeze(2)).sum(1)  # dividing by the count would change the length alone
         return total.broadcast_div(total.sqr().sum_keepdim(1).sqrt())
 
