@@ -16,6 +16,7 @@ from cafe.shape import ShapeLike, parse_shape
 from .base import Base
 
 _NUMBERS = (numbers.Real, np.bool_)
+_PLAIN = frozenset((int, float, bool))
 
 
 def check_device(device: Device | None) -> None:
@@ -99,9 +100,6 @@ def _nested_shape(data: Any) -> tuple[int, ...]:
     return (len(data), *_nested_shape(data[0]))
 
 
-_NUMBERS = frozenset((int, float, bool))
-
-
 def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any]) -> None:
     """Appends the numbers in row-major order.
 
@@ -121,7 +119,7 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any]) -> None:
             raise Error(f"two elements have different shapes {show(shape)} []")
         if len(data) != shape[0]:
             raise Error(f"two elements have different len {shape[0]} {len(data)}")
-        if len(shape) == 1 and isinstance(data, list | tuple) and _NUMBERS.issuperset(map(type, data)):
+        if len(shape) == 1 and isinstance(data, list | tuple) and _PLAIN.issuperset(map(type, data)):
             flat.extend(data)  # a row of token ids takes a tenth of the time
             return
         for item in data:
