@@ -2,7 +2,7 @@
 
 `with replacing("model.safetensors") as file:` gives a new file beside the old one. When the block ends, it is flushed
 to the disk and takes the old one's name in one step; when the block fails, it is removed and the old one stands as it
-was.
+was. Where the system has files without a name (Linux), it has none until then: a process that is killed leaves nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO, TypeAlias
@@ -35,17 +36,19 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     """
     try:
         target = os.path.realpath(os.fspath(path))
-        temporary = os.path.join(os.path.dirname(target), f".cafe-{secrets.token_hex(8)}.tmp")
-        mode = _mode_of(target)
-        with _removed_on_failure(temporary), open(temporary, "xb") as file:
+        folder, mode = os.path.dirname(target), _mode_of(target)
+        temporary = os.path.join(folder, f".cafe-{secrets.token_hex(8)}.tmp")
+        with _removed_on_failure(temporary), _new_file(folder, temporary) as file:
             if mode is not None:
-                os.chmod(temporary, mode)
+                os.chmod(file.fileno() if os.chmod in os.supports_fd else temporary, mode)
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if isinstance(file.name, int):
+                _give_name(file, temporary)
             file.close()  # Windows renames closed files only
             os.replace(temporary, target)
-        _sync_folder(os.path.dirname(target))
+        _sync_folder(folder)
     except OSError as error:
         if isinstance(error, Io):
             raise
@@ -61,6 +64,33 @@ def _mode_of(target: str) -> int | None:
     if not stat.S_ISREG(mode):  # a rename onto /dev/null would take it away
         raise OSError(errno.EINVAL, "not a regular file")
     return stat.S_IMODE(mode)
+
+
+_DESCRIPTORS = "/proc/self/fd"
+
+
+def _new_file(folder: str, temporary: str) -> BinaryIO:
+    """A file without a name in this folder, or where there are none, one with this name."""
+    if hasattr(os, "O_TMPFILE") and os.path.isdir(_DESCRIPTORS):
+        with contextlib.suppress(OSError):  # not every file system has them
+            return open(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")
+    return open(temporary, "x+b")
+
+
+def _give_name(file: BinaryIO, temporary: str) -> None:
+    """Gives a file without a name this one. (Only a rename can replace the old file, and a rename needs a name.)"""
+    descriptors = os.open(_DESCRIPTORS, os.O_RDONLY)
+    try:
+        os.link(str(file.fileno()), temporary, src_dir_fd=descriptors)  # without src_dir_fd Python would link to the link in /proc
+    except OSError:  # Android forbids second names
+        file.seek(0)
+        with open(temporary, "xb") as named:
+            os.chmod(temporary, stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+            shutil.copyfileobj(file, named)
+            named.flush()
+            os.fsync(named.fileno())
+    finally:
+        os.close(descriptors)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Spans, guards and events; the trace file that Perfetto opens; the files written whole or not at all."""
+"""Spans, guards and events; the trace file that Perfetto opens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from cafe import Tensor, Var, tracing
-from cafe.errors import Error, Io
-from cafe.files import replacing
+from cafe.errors import Error
 from cafe.nn import SGD, Linear, loss
 from cafe.tracing import ChromeTrace, Level, Span, Subscriber, event, span, subscriber
 
@@ -276,69 +275,6 @@ def test_a_trace_keeps_no_field_alive(tmp_path: pathlib.Path) -> None:
             assert Tensorlike.alive == 1
         gc.collect()
         assert Tensorlike.alive == 0
-
-
-# -- files written whole or not at all
-
-
-def test_a_file_appears_when_the_block_ends(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "a.bin"
-    with replacing(path) as file:
-        file.write(b"all of it")
-        assert not path.exists()
-    assert path.read_bytes() == b"all of it" and os.listdir(tmp_path) == ["a.bin"]
-
-
-@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
-def test_a_failed_block_leaves_the_old_file_and_nothing_else(tmp_path: pathlib.Path, kind: type[BaseException]) -> None:
-    path = tmp_path / "a.bin"
-    path.write_bytes(b"old")
-    with pytest.raises(kind), replacing(path) as file:
-        file.write(b"half")
-        raise kind
-    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.bin"]
-
-
-def test_a_failed_rename_leaves_nothing(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(src: object, dst: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(Io, match=r'path: ".*a.bin" Permission denied \(os error 13\)'), replacing(tmp_path / "a.bin"):
-        pass
-    assert os.listdir(tmp_path) == []
-
-
-def test_mode_and_links_of_the_old_file_are_kept(tmp_path: pathlib.Path) -> None:
-    real, link = tmp_path / "real", tmp_path / "link"
-    real.write_bytes(b"old")
-    real.chmod(0o640)
-    link.symlink_to(real)
-    with replacing(link) as file:
-        file.write(b"new")
-    assert link.is_symlink() and real.read_bytes() == b"new" and real.stat().st_mode & 0o777 == 0o640
-
-
-def test_a_new_file_has_the_mode_of_any_new_file(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "plain").touch()
-    with replacing(tmp_path / "ours"):
-        pass
-    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_what_is_no_file_is_not_replaced(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(Io, match="not a regular file"), replacing(tmp_path):
-        pass
-    with pytest.raises(Io, match="not a regular file"), replacing(os.devnull):
-        pass
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_missing_folder_is_named(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "no" / "a.bin"
-    with pytest.raises(Io) as caught, replacing(path):
-        pass
-    assert str(caught.value) == f'path: "{path}" No such file or directory (os error 2)'
 
 
 # -- the engine: a training step
