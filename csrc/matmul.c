@@ -43,7 +43,7 @@ struct ENTRY(matmul_call) {
     struct cafe_matmul p;
     struct matmul_grid grid;
     int64_t rank;
-    const int64_t *batch; /* sizes, strides of A, strides of B */
+    const int64_t *batch, *a_batch, *b_batch; /* the batch's sizes, strides of A and of B along it */
     atomic_int status;
 };
 
@@ -52,13 +52,13 @@ static void ENTRY(matmul_rectangle)(struct ENTRY(matmul_call) *call, int64_t mat
     struct cafe_matmul p = call->p;
     int64_t i = run * call->grid.rows, j = group * call->grid.columns, left = matrix, a = i * p.a_row, b = j * p.b_col;
     for (int64_t d = call->rank - 1; d >= 0; left /= call->batch[d], d--) {
-        a += left % call->batch[d] * call->batch[call->rank + d];
-        b += left % call->batch[d] * call->batch[2 * call->rank + d];
+        a += left % call->batch[d] * call->a_batch[d];
+        b += left % call->batch[d] * call->b_batch[d];
     }
     T *c = call->c + (matrix * p.m + i) * p.n + j;
     p.m = cafe_min(p.m - i, runs * call->grid.rows);
     p.n = cafe_min(p.n - j, groups * call->grid.columns);
-    TABLE->matmul(c, call->a + a, call->b + b, call->bias ? call->bias + j : NULL, &p, scratch);
+    TABLE->matmul(c, call->a + a, call->b + b, call->bias ? call->bias + j * p.bias_col : NULL, &p, scratch);
 }
 
 static void ENTRY(matmul_task)(void *context, int64_t begin, int64_t end) {
@@ -78,30 +78,41 @@ static void ENTRY(matmul_task)(void *context, int64_t begin, int64_t end) {
     }
 }
 
+/* A product with one column as that of the transposes, with one row: C lies in memory as before. */
+static void ENTRY(matmul_turn)(struct ENTRY(matmul_call) *call) {
+    const struct cafe_matmul p = call->p;
+    const T *a = call->a;
+    const int64_t *a_batch = call->a_batch;
+    call->p = (struct cafe_matmul){1, p.k, p.m, p.b_col, p.b_row, p.a_col, p.m == 1 ? 1 : p.a_row, p.m, 0};
+    call->a = call->b, call->b = a;
+    call->a_batch = call->b_batch, call->b_batch = a_batch;
+}
+
 static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) {
-    struct cafe_matmul *p = &call->p;
+    const struct cafe_matmul *p = &call->p;
     if (matrices * p->m * p->n == 0) return CAFE_OK;
-    p->c_row = p->n;
+    if (p->n == 1) ENTRY(matmul_turn)(call);
     call->grid = matmul_cut(p->m, p->n);
     cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * p->m * p->n * p->k, CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
     return atomic_load(&call->status);
 }
 
 int ENTRY(matmul)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col) {
-    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n}};
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1}};
     return ENTRY(matmul_run)(&call, 1);
 }
 
 int ENTRY(matmul_batch)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col,
                         int64_t rank, const int64_t *batch) {
-    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n}, .rank = rank, .batch = batch};
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1}};
+    call.rank = rank, call.batch = batch, call.a_batch = batch + rank, call.b_batch = batch + 2 * rank;
     int64_t matrices = 1;
     for (int64_t d = 0; d < rank; d++) matrices *= batch[d];
     return ENTRY(matmul_run)(&call, matrices);
 }
 
 int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int64_t m, int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col) {
-    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n}};
+    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n, 1}};
     return ENTRY(matmul_run)(&call, 1);
 }
 

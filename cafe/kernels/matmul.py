@@ -21,6 +21,7 @@ _MATMUL = _ffi.kernel("matmul")
 _MATMUL_BATCH = _ffi.kernel("matmul_batch")
 _LINEAR = _ffi.kernel("linear")
 _LINEAR_BACKWARD = _ffi.kernel("linear_backward")
+_SMALL = 4096  # elements: far below what the pool is for, and a call of `memory.empty` would show
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -37,11 +38,13 @@ def matmul(a: Array, b: Array) -> Array:
     (m, k), (rows, n) = a.shape, b.shape
     if k != rows:
         return twins.matmul(a, b)
-    c = np.empty((m, n), dtype)
+    c = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
     f, p = found
-    ap, a_row, a_col = _matrix(a, p, m, k)
-    bp, b_row, b_col = _matrix(b, p, k, n)
-    _ffi.check(f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col))
+    ap, a_row, a_col = (p(a), k, 1) if a.flags.c_contiguous else _matrix(a, p, m)
+    bp, b_row, b_col = (p(b), n, 1) if b.flags.c_contiguous else _matrix(b, p, k)
+    status = f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col)
+    if status:
+        _ffi.check(status)
     return c
 
 
@@ -69,8 +72,8 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     (m, k), n = shape, sizes[0]
     y: Array = memory.empty((m, n), dtype)
     f, p = found
-    xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m, k)
-    wp, w_row, w_col = (p(w), k, 1) if w.flags.c_contiguous else _matrix(w, p, n, k)
+    xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m)
+    wp, w_row, w_col = (p(w), k, 1) if w.flags.c_contiguous else _matrix(w, p, n)
     bias = _ffi.NULL if b is None else p(b if b.flags.c_contiguous else b.copy())
     status = f(p(y), xp, wp, bias, m, k, n, x_row, x_col, w_row, w_col)
     if status:
@@ -116,12 +119,9 @@ def linear_backward_ref(xp: XP, g: Array, x: Array, w: Array, need: tuple[bool, 
     return gx, gw, xp.sum(rows, (0,), False) if need[2] else None
 
 
-def _matrix(x: Array, p: _ffi.Pointer, rows: int, columns: int) -> tuple[Any, int, int]:
-    """A matrix's pointer and its two strides in elements."""
-    flags = x.flags
-    if flags.c_contiguous:
-        return p(x), columns, 1
-    if flags.f_contiguous:
+def _matrix(x: Array, p: _ffi.Pointer, rows: int) -> tuple[Any, int, int]:
+    """A matrix's pointer and its two strides in elements, where it does not lie in rows."""
+    if x.flags.f_contiguous:
         return p(x.T), 1, rows
     size = x.itemsize
     row, column = x.strides
@@ -134,7 +134,7 @@ def _matmul_batch(a: Array, b: Array) -> Array:
     if k != rows:
         return twins.matmul(a, b)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    c = np.empty((*batch, m, n), a.dtype)
+    c = memory.empty((*batch, m, n), a.dtype)
     *outer_a, a_row, a_col = _strides(np.broadcast_to(a, (*batch, m, k)))
     *outer_b, b_row, b_col = _strides(np.broadcast_to(b, (*batch, k, n)))
     f, p = _MATMUL_BATCH[a.dtype]
