@@ -31,11 +31,14 @@ sys.path.insert(0, str(HERE / "csrc"))
 import build_cffi  # noqa: E402  (lies in csrc, which is no package)
 
 WANTED = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
-SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
+SANITIZE = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
+SANITIZE_ISA = ["-fno-sanitize=null,object-size,alignment"]  # the instances: minutes for GCC, and ASan sees the first two as well
 DEFINES = [("_GNU_SOURCE", "1")]  # madvise and aligned_alloc under -std=c11
 SLOWER = {"isa_generic.c": ["-O2"]}  # its arrays in structs cost GCC 46 s at -O3 and 28 s so; it is the last resort anyway
+SLOWER_SANITIZED = {"isa_generic.c": ["-O0"]}  # 24 s instead of 88
 OPENMP = [(["-fopenmp"], ["-fopenmp"]), (["-fopenmp=libomp"], ["-fopenmp=libomp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])]
 OPENMP_PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
+SANITIZED = bool(os.environ.get("CAFE_SANITIZE"))
 ISA_PROBE = """
 #include <immintrin.h>
 #include <cpuid.h>
@@ -146,7 +149,7 @@ class BuildKernels(build_ext):
         write_if_changed(temp / "config.h", found.config_h())
         module = temp / "_cafe.c"
         build_cffi.make_ffi().emit_c_code(str(module))
-        sanitize = SANITIZE if os.environ.get("CAFE_SANITIZE") else []
+        sanitize = SANITIZE if SANITIZED else []
         flags = found.flags + found.openmp_compile + sanitize
         objects = self.compile_all([*build_cffi.sources(), module], flags, [str(temp), str(HERE / "csrc")])
         target = Path(self.get_ext_fullpath(ext.name))
@@ -164,12 +167,19 @@ class BuildKernels(build_ext):
             target = self.compiler.object_filenames([relative], output_dir=self.build_temp)[0]
             if not Path(target).exists() or Path(target).stat().st_mtime < max(newest_header, source.stat().st_mtime):
                 paths = [*include, *self.compiler.include_dirs]
-                own = [*flags, *SLOWER.get(source.name, [])]
+                own = flags + own_flags(source)
                 self.compiler.compile([relative], self.build_temp, DEFINES, paths, extra_postargs=own, depends=[relative])
             return str(target)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(compile_one, sources))
+
+
+def own_flags(source: Path) -> list[str]:
+    """What one source is compiled with beside the flags of all."""
+    if not SANITIZED:
+        return SLOWER.get(source.name, [])
+    return SLOWER_SANITIZED.get(source.name, []) + (SANITIZE_ISA if source.name.startswith("isa_") else [])
 
 
 def write_if_changed(path: Path, text: str) -> None:

@@ -38,6 +38,7 @@ void *cafe_scratch(size_t bytes);
 int64_t cafe_stream_from(void);
 
 static inline int64_t cafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t cafe_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/* a / b, rounded up; b below 1 counts as 1, so that a grain of empty rows or the parts of no heads can be asked for. */
+static inline int64_t cafe_ceil_div(int64_t a, int64_t b) { return b > 1 ? (a + b - 1) / b : a; }
 
 #endif
