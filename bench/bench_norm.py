@@ -57,6 +57,36 @@ class LayerNorm(OpRow):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResidualNorm(LayerNorm):
+    """The layer norm of x + r."""
+
+    @property
+    def limit(self) -> Stream:
+        n = 4.0 * prod(self.shape)
+        return Stream(4.0 * n, 2.0 * n) if self.gradients else Stream(2.0 * n, n)
+
+    def operands(self, rng: np.random.Generator) -> list[Array]:
+        return [rng.standard_normal(self.shape, np.float32), *super().operands(rng)]
+
+    def value(self, x: Array, r: Array, w: Array, b: Array) -> Array:  # type: ignore[override]
+        return super().value(x + r, w, b)
+
+    def slopes(self, g: Array, x: Array, r: Array, w: Array, b: Array) -> list[Array]:  # type: ignore[override]
+        gx, gw, gb = super().slopes(g, x + r, w, b)
+        return [gx, gx, gw, gb]
+
+    def in_cafe(self, cafe: Any) -> Function:
+        return lambda x, r, w, b: cafe.nn.LayerNorm(w, b, EPS).of_sum(x, r)
+
+    def in_torch(self, torch: Any) -> Function:
+        return lambda x, r, w, b: torch.nn.functional.layer_norm(x + r, self.shape[-1:], w, b, EPS)
+
+    def in_jax(self, jax: Any) -> Function:
+        normalised = super().in_jax(jax)
+        return lambda x, r, w, b: normalised(x + r, w, b)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BatchNorm(OpRow):
     """Each channel by the batch's own statistics, which go into the running ones as well."""
 
@@ -107,6 +137,10 @@ ALL = (0, 1, 2)
 ROWS = [
     LayerNorm(name="layer_norm 4096 x 768", shape=(4096, 768), goal=0.75),
     LayerNorm(name="layer_norm 4096 x 768, with backward", shape=(4096, 768), gradients=ALL, goal=0.75, tolerance=5e-6),
+    ResidualNorm(name="layer_norm of a sum, 4096 x 768", shape=(4096, 768)),
+    ResidualNorm(
+        name="layer_norm of a sum, 4096 x 768, with backward", shape=(4096, 768), gradients=(0, 1, 2, 3), tolerance=5e-6, quick=False
+    ),
     BatchNorm(name="batch_norm training 8x64x56x56", shape=(8, 64, 56, 56), goal=0.50),
     BatchNorm(name="batch_norm training 8x64x56x56, with backward", shape=(8, 64, 56, 56), gradients=ALL, tolerance=5e-6, quick=False),
 ]

@@ -265,7 +265,10 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:
     """The gradients, those of variables in memory of their own: apart from all that the rule was given (others) and gave."""
-    if not any(parent is not None and parent.op is None for parent in node.parents):
+    for parent in node.parents:
+        if parent is not None and parent.op is None:
+            break
+    else:  # no variable among the inputs
         return grads
     for array in (node.saved, node.const):
         if array is not None:

@@ -187,19 +187,19 @@ void cafe_keep_mask_f64(double *y, int64_t n, uint64_t key, uint64_t first, doub
 /* ---- norms: bodies/norm.inc, norm.c. w and b are NULL where there is no weight or bias; results that are not wanted are NULL ---- */
 
 /* Rows of n: mean, rest (the mean of x - mean), rstd = 1 / sqrt(var + eps) of each row, and y = (x - mean - rest) rstd w + b with w and b
- * of n elements. rms_norm: no mean, and the mean of x^2 in place of var. */
-void cafe_layer_norm_f32(float *y, float *mean, float *rest, float *rstd, const float *x, const float *w, const float *b, int64_t rows,
-                         int64_t n, double eps);
-void cafe_layer_norm_f64(double *y, double *mean, double *rest, double *rstd, const double *x, const double *w, const double *b,
+ * of n elements. With r, which is x's size or NULL, x + r takes the place of x. rms_norm: no mean, and the mean of x^2 in place of var. */
+void cafe_layer_norm_f32(float *y, float *mean, float *rest, float *rstd, const float *x, const float *r, const float *w, const float *b,
                          int64_t rows, int64_t n, double eps);
+void cafe_layer_norm_f64(double *y, double *mean, double *rest, double *rstd, const double *x, const double *r, const double *w,
+                         const double *b, int64_t rows, int64_t n, double eps);
 void cafe_rms_norm_f32(float *y, float *rstd, const float *x, const float *w, const float *b, int64_t rows, int64_t n, double eps);
 void cafe_rms_norm_f64(double *y, double *rstd, const double *x, const double *w, const double *b, int64_t rows, int64_t n, double eps);
 
 /* With h = (x - mean - rest) rstd and u = dy w: dx = rstd (u - mean of u - h mean of u h) in each row; dw = sum dy h and db = sum dy over
- * rows. Overwritten. CAFE_NO_MEMORY. */
-int cafe_layer_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *mean,
-                                 const float *rest, const float *rstd, int64_t rows, int64_t n);
-int cafe_layer_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
+ * rows. Overwritten. With r, x + r takes the place of x; dx, which is that of both, must then not be NULL. CAFE_NO_MEMORY. */
+int cafe_layer_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *r, const float *w,
+                                 const float *mean, const float *rest, const float *rstd, int64_t rows, int64_t n);
+int cafe_layer_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *r, const double *w,
                                  const double *mean, const double *rest, const double *rstd, int64_t rows, int64_t n);
 int cafe_rms_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *rstd,
                                int64_t rows, int64_t n);
@@ -395,9 +395,9 @@ int cafe_attention_backward_f64(double *dq, double *dk, double *dv, double *delt
 
 /* ---- loss: bodies/loss.inc, loss.c ---- */
 
-/* The mean of (a - b)^2 over n; NaN for n = 0. The order of the sum depends on n alone. CAFE_NO_MEMORY. */
-int cafe_mse_f32(float *y, const float *a, const float *b, int64_t n);
-int cafe_mse_f64(double *y, const double *a, const double *b, int64_t n);
+/* The mean of (a - b)^2 over n; NaN for n = 0. The order of the sum depends on n alone. da, if not NULL: 2 (a - b) / n. CAFE_NO_MEMORY. */
+int cafe_mse_f32(float *y, float *da, const float *a, const float *b, int64_t n);
+int cafe_mse_f64(double *y, double *da, const double *a, const double *b, int64_t n);
 
 /* da = 2 g (a - b) / n, for the number at g. da may be a or b. */
 void cafe_mse_backward_f32(float *da, const float *g, const float *a, const float *b, int64_t n);

@@ -57,11 +57,6 @@ static void ENTRY(pair_slopes_task)(void *context, int64_t begin, int64_t end) {
     c->slopes(c->da + begin, c->a + begin, c->b + begin, end - begin, c->scale);
 }
 
-int ENTRY(mse)(T *y, const T *a, const T *b, int64_t n) {
-    struct ENTRY(pair_call) c = {.row = TABLE->mse_row, .block = TABLE->mse_block, .a = a, .b = b, .n = n};
-    return ENTRY(pair_mean)(y, c, CAFE_SERIAL_CHEAP);
-}
-
 int ENTRY(bce)(T *y, const T *x, const T *t, int64_t n) {
     struct ENTRY(pair_call) c = {.row = TABLE->bce_row, .block = TABLE->bce_block, .a = x, .b = t, .n = n};
     return ENTRY(pair_mean)(y, c, CAFE_SERIAL_EXP);
@@ -70,6 +65,12 @@ int ENTRY(bce)(T *y, const T *x, const T *t, int64_t n) {
 void ENTRY(mse_backward)(T *da, const T *g, const T *a, const T *b, int64_t n) {
     struct ENTRY(pair_call) c = {.slopes = TABLE->mse_backward, .da = da, .a = a, .b = b, .scale = *g * (T)(2.0 / (double)(n > 0 ? n : 1))};
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(pair_slopes_task), &c);
+}
+
+int ENTRY(mse)(T *y, T *da, const T *a, const T *b, int64_t n) {
+    struct ENTRY(pair_call) c = {.row = TABLE->mse_row, .block = TABLE->mse_block, .a = a, .b = b, .n = n};
+    if (da) ENTRY(mse_backward)(da, &(T){1}, a, b, n);
+    return ENTRY(pair_mean)(y, c, CAFE_SERIAL_CHEAP);
 }
 
 void ENTRY(bce_backward)(T *dx, const T *g, const T *x, const T *t, int64_t n) {

@@ -31,7 +31,7 @@ static int64_t norm_rows_per_grain(int64_t n) {
 typedef struct {
     T *y, *mean, *rest, *rstd; /* forward's results; rstd is var for a batch */
     T *dx, *dw, *db;           /* backward's results, or NULL */
-    const T *g, *x, *w, *b, *by_mean, *by_rest, *by_rstd;
+    const T *g, *x, *r, *w, *b, *by_mean, *by_rest, *by_rstd;
     T *partial;                /* a pair of rows a grain */
     double *sums;              /* a pair of numbers a channel of an image */
     int64_t rows, n;           /* rows and their length */
@@ -41,10 +41,27 @@ typedef struct {
 
 /* -- rows */
 
+/* x + r of some rows from row on, put where the call's result will stand: it is read before it is written, place by place. */
+static const T *ENTRY(norm_sum)(const ENTRY(norm_call) *c, T *into, int64_t row, int64_t rows) {
+    TABLE->binary(CAFE_ADD, into, c->x + row * c->n, c->r + row * c->n, rows * c->n, CAFE_NEITHER, 0);
+    return into;
+}
+
+/* layer_norm of x + r, some rows at a time, so that the sum is still in the cache when it is read. */
+static void ENTRY(residual_norm_rows)(ENTRY(norm_call) *c, int64_t begin, int64_t end) {
+    int64_t step = cafe_ceil_div(CAFE_GRAIN, c->n);
+    for (int64_t row = begin; row < end; row += step) {
+        int64_t rows = cafe_min(step, end - row);
+        T *y = c->y + row * c->n;
+        TABLE->layer_norm_rows(y, c->mean + row, c->rest + row, c->rstd + row, ENTRY(norm_sum)(c, y, row, rows), c->w, c->b, rows, c->n, c->eps);
+    }
+}
+
 static void ENTRY(layer_norm_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(norm_call) *c = context;
     int64_t at = begin * c->n;
-    if (c->mean)
+    if (c->r) ENTRY(residual_norm_rows)(c, begin, end);
+    else if (c->mean)
         TABLE->layer_norm_rows(c->y + at, c->mean + begin, c->rest + begin, c->rstd + begin, c->x + at, c->w, c->b, end - begin, c->n, c->eps);
     else TABLE->rms_norm_rows(c->y + at, c->rstd + begin, c->x + at, c->w, c->b, end - begin, c->n, c->eps);
 }
@@ -54,8 +71,9 @@ static void ENTRY(norm_rows)(ENTRY(norm_call) *c) {
     cafe_for(c->rows, cafe_ceil_div(CAFE_GRAIN, c->n), c->rows * c->n, CAFE_SERIAL_EXP, ENTRY(layer_norm_task), c);
 }
 
-void ENTRY(layer_norm)(T *y, T *mean, T *rest, T *rstd, const T *x, const T *w, const T *b, int64_t rows, int64_t n, double eps) {
-    ENTRY(norm_call) c = {.y = y, .mean = mean, .rest = rest, .rstd = rstd, .x = x, .w = w, .b = b, .rows = rows, .n = n, .eps = eps};
+void ENTRY(layer_norm)(T *y, T *mean, T *rest, T *rstd, const T *x, const T *r, const T *w, const T *b, int64_t rows, int64_t n,
+                       double eps) {
+    ENTRY(norm_call) c = {.y = y, .mean = mean, .rest = rest, .rstd = rstd, .x = x, .r = r, .w = w, .b = b, .rows = rows, .n = n, .eps = eps};
     ENTRY(norm_rows)(&c);
 }
 
@@ -74,7 +92,7 @@ static void ENTRY(norm_backward_task)(void *context, int64_t begin, int64_t end)
         if (dw) memset(dw, 0, (size_t)n * sizeof(T));
         if (db) memset(db, 0, (size_t)n * sizeof(T));
         if (c->by_mean)
-            TABLE->layer_norm_backward_rows(dx, dw, db, c->g + at, c->x + at, c->w, c->by_mean + row, c->by_rest + row, c->by_rstd + row, rows, n);
+            TABLE->layer_norm_backward_rows(dx, dw, db, c->g + at, c->r ? ENTRY(norm_sum)(c, dx, row, rows) : c->x + at, c->w, c->by_mean + row, c->by_rest + row, c->by_rstd + row, rows, n);
         else TABLE->rms_norm_backward_rows(dx, dw, db, c->g + at, c->x + at, c->w, c->by_rstd + row, rows, n);
     }
 }
@@ -106,9 +124,9 @@ static int ENTRY(norm_rows_backward)(ENTRY(norm_call) *c) {
     return CAFE_OK;
 }
 
-int ENTRY(layer_norm_backward)(T *dx, T *dw, T *db, const T *dy, const T *x, const T *w, const T *mean, const T *rest, const T *rstd,
-                               int64_t rows, int64_t n) {
-    ENTRY(norm_call) c = {.dx = dx, .dw = dw, .db = db, .g = dy, .x = x, .w = w, .by_mean = mean, .by_rest = rest, .by_rstd = rstd,
+int ENTRY(layer_norm_backward)(T *dx, T *dw, T *db, const T *dy, const T *x, const T *r, const T *w, const T *mean, const T *rest,
+                               const T *rstd, int64_t rows, int64_t n) {
+    ENTRY(norm_call) c = {.dx = dx, .dw = dw, .db = db, .g = dy, .x = x, .r = r, .w = w, .by_mean = mean, .by_rest = rest, .by_rstd = rstd,
                           .rows = rows, .n = n};
     return ENTRY(norm_rows_backward)(&c);
 }

@@ -42,22 +42,33 @@ def test_mse_backward_is_its_slope(n: int, dtype: type) -> None:
     a, b = pair(n, dtype)
     g = np.array(1.5, dtype)
     exact = 2.0 * 1.5 * (a.astype(np.longdouble) - b.astype(np.longdouble)) / n
-    for got in (kernels.mse_backward(g, a, b), kernels.twins.mse_backward(g, a, b)):
+    for got in (kernels.mse_backward(g, a, b, None), kernels.twins.mse_backward(g, a, b, None)):
         assert got.dtype == dtype
         np.testing.assert_allclose(got, exact.astype(np.float64), rtol=4 * float(np.finfo(dtype).eps), atol=0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", SIZES)
+def test_mse_with_its_gradient_is_both_to_the_bit(n: int, dtype: type) -> None:
+    a, b = pair(n, dtype)
+    one, two = np.ones((), dtype), np.array(2.0, dtype)
+    loss, ga = kernels.mse_with_grad(a, b)
+    assert loss.tobytes() == kernels.mse(a, b).tobytes() and ga.tobytes() == kernels.mse_backward(one, a, b, None).tobytes()
+    assert kernels.mse_backward(one, a, b, ga) is ga
+    assert kernels.mse_backward(two, a, b, ga).tobytes() == kernels.mse_backward(two, a, b, None).tobytes()
 
 
 def test_mse_sees_any_strides() -> None:
     a, b = pair(600, np.float32)
     a, b, one = a.reshape(20, 30).T[::2], b.reshape(30, 20)[::2], np.ones((), np.float32)
     assert kernels.mse(a, b) == kernels.mse(a.copy(), b.copy())
-    assert np.array_equal(kernels.mse_backward(one, a, b), kernels.mse_backward(one, a.copy(), b.copy()))
+    assert np.array_equal(kernels.mse_backward(one, a, b, None), kernels.mse_backward(one, a.copy(), b.copy(), None))
 
 
 def test_mse_of_nothing_is_nan() -> None:
     empty = np.zeros((0, 3), np.float32)
     assert np.isnan(kernels.mse(empty, empty))
-    assert kernels.mse_backward(np.ones((), np.float32), empty, empty).shape == (0, 3)
+    assert kernels.mse_backward(np.ones((), np.float32), empty, empty, None).shape == (0, 3)
 
 
 def test_mse_passes_nan_on() -> None:
@@ -72,7 +83,7 @@ def test_mse_has_the_same_bits_on_any_number_of_threads(dtype: type, threads: Ca
     g, results = np.array(0.5, dtype), []
     for n in (1, 2, 3, 8):
         threads(n)
-        results.append((kernels.mse(a, b).tobytes(), kernels.mse_backward(g, a, b).tobytes()))
+        results.append((kernels.mse(a, b).tobytes(), kernels.mse_backward(g, a, b, None).tobytes()))
     assert len(set(results)) == 1
 
 

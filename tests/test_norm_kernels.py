@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from cafe import Tensor, Var, kernels
+from cafe.errors import ShapeMismatchBinaryOp
 from cafe.io import safetensors
 from cafe.kernels import _ffi
 from cafe.nn import (
@@ -126,6 +127,40 @@ def test_a_row_alone_has_the_bits_of_a_row_in_a_batch(n: int, dtype: Any, rng: n
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 33, 100, 768, 5000])
+def test_the_norm_of_a_sum_has_the_bits_of_the_sums_norm(n: int, dtype: Any, rng: np.random.Generator) -> None:
+    x, r, g = (rng.normal(size=(37, n)).astype(dtype) for _ in range(3))
+    w, b = (rng.normal(size=n).astype(dtype) for _ in range(2))
+    s = kernels.add(x, r)
+    _, *moments = both = kernels.layer_norm(s, w, b, 1e-5)
+    for fused, apart in zip(kernels.residual_norm(x, r, w, b, 1e-5), both):
+        assert_same_bits(fused, apart)
+    for need in ((True, True, True), (True, False, True), (True, False, False)):
+        apart = kernels.layer_norm_backward(g, s, w, *moments, need)
+        for one, other in zip(kernels.residual_norm_backward(g, x, r, w, *moments, need), apart):
+            assert (one is None) == (other is None)
+            if one is not None and other is not None:
+                assert_same_bits(one, other)
+    alone = kernels.residual_norm(x[17:18], r[17:18], w, b, 1e-5)[0]
+    assert_same_bits(alone[0], both[0][17])
+
+
+def test_the_layer_of_a_sum_is_the_sum_then_the_layer(rng: np.random.Generator) -> None:
+    """Gradients too; and where the one op does not serve (no bias, no mean removed, a weight that is broadcast) the two are taken."""
+    x, r = (Var(rng.normal(size=(2, 5, 6)).astype(np.float32)) for _ in range(2))
+    w, b = Var(rng.normal(size=6).astype(np.float32)), Var(rng.normal(size=6).astype(np.float32))
+    for layer in (LayerNorm(w, b), LayerNorm(w), LayerNorm(w, b, remove_mean=False), LayerNorm(Var([2.0]))):
+        fused, apart = layer.of_sum(x, r), layer(x + r)
+        assert_same_bits(fused, apart)
+        ours, theirs = fused.sqr().sum_all().backward(), apart.sqr().sum_all().backward()
+        for v in (x, r, layer.weight, layer.bias):
+            if v is not None and v in theirs:
+                assert_same_bits(ours[v], theirs[v])
+    with pytest.raises(ShapeMismatchBinaryOp, match="add"):
+        LayerNorm(w, b).of_sum(x, r.narrow(0, 0, 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_change_a_bit(dtype: Any, rng: np.random.Generator) -> None:
     x, g = (rng.normal(size=(6, 24, 31, 33)).astype(dtype) for _ in range(2))
     w, b = (rng.normal(size=24).astype(dtype) for _ in range(2))
@@ -137,7 +172,9 @@ def test_threads_do_not_change_a_bit(dtype: Any, rng: np.random.Generator) -> No
         z, *k = kernels.group_norm(x, w, b, 4, 1e-5)
         t, *s = kernels.batch_norm(x, w, b, 1e-5)
         r, rstd = kernels.rms_norm(x, last, last, 1e-5)
+        u, *v = kernels.residual_norm(x, g, last, last, 1e-5)
         return [
+            u, *v, *kernels.residual_norm_backward(g, x, g, last, *v, every),
             y, *m, *kernels.layer_norm_backward(g, x, last, *m, every), z, *k, *kernels.group_norm_backward(g, x, w, 4, *k, every),
             t, *s, *kernels.batch_norm_backward(g, x, w, *s, 1e-5, every), r, rstd, *kernels.rms_norm_backward(g, x, last, rstd, every),
         ]  # fmt: skip

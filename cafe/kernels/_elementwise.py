@@ -34,18 +34,19 @@ _NEITHER, _FIRST, _SECOND = 0, 1, 2
 
 def of_one(otherwise: One) -> One:
     """The kernel of one array that bears the function's name, in C; the function itself is what runs where C cannot take the array."""
-    op, kernels, empty = _ffi.code(otherwise.__name__.strip("_").upper()), _UNARY, memory.empty
+    op, kernels = _ffi.code(otherwise.__name__.strip("_").upper()), _UNARY
 
     @functools.wraps(otherwise)
     def run(x: Array) -> Array:
-        found = kernels.get(x.dtype)
+        dtype, size = x.dtype, x.size
+        found = kernels.get(dtype)
         if found is None:
             return otherwise(x)
         f, p = found
         if not x.flags.c_contiguous:
             x = memory.copy(x)
-        y: Array = empty(x.shape, x.dtype)
-        f(op, p(y), p(x), x.size, 0.0, 0.0)
+        y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)  # most are small: a call less
+        f(op, p(y), p(x), size, 0.0, 0.0)
         return y
 
     return run
@@ -53,23 +54,24 @@ def of_one(otherwise: One) -> One:
 
 def of_two(otherwise: Two) -> Two:
     """As `of_one`, of two arrays of one dtype, which broadcast."""
-    op, kernels, empty = _ffi.code(otherwise.__name__.strip("_").upper()), _BINARY, memory.empty
+    op, kernels = _ffi.code(otherwise.__name__.strip("_").upper()), _BINARY
 
     @functools.wraps(otherwise)
     def run(a: Array, b: Array) -> Array:
-        found = kernels.get(a.dtype)
-        if found is None or (b.dtype is not a.dtype and b.dtype != a.dtype):
+        dtype, shape, size = a.dtype, a.shape, a.size
+        found = kernels.get(dtype)
+        if found is None or (b.dtype is not dtype and b.dtype != dtype):
             return otherwise(a, b)
-        shape = a.shape
         fixed: int | None = _NEITHER  # the usual case, without a further call
         if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
             a, b, shape, fixed = _operands(a, b)
+            size = prod(shape)
         if fixed is None:
-            y = _strided(_BINARY_STRIDED, op, a, b, shape, a.dtype)
+            y = _strided(_BINARY_STRIDED, op, a, b, shape, dtype)
             return otherwise(a, b) if y is None else y
         f, p = found
-        y = empty(shape, a.dtype)
-        f(op, p(y), p(a), p(b), y.size, fixed)
+        y = np.empty(shape, dtype) if size < memory.FEW else memory.empty(shape, dtype)
+        f(op, p(y), p(a), p(b), size, fixed)
         return y
 
     return run
@@ -77,14 +79,15 @@ def of_two(otherwise: Two) -> Two:
 
 def unary(op: int, x: Array, a: float, b: float) -> Array | None:
     """op(x) with the op's numbers."""
-    found = _UNARY.get(x.dtype)
+    dtype, size = x.dtype, x.size
+    found = _UNARY.get(dtype)
     if found is None:
         return None
     f, p = found
     if not x.flags.c_contiguous:
         x = memory.copy(x)
-    y: Array = memory.empty(x.shape, x.dtype)
-    f(op, p(y), p(x), x.size, a, b)
+    y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)
+    f(op, p(y), p(x), size, a, b)
     return y
 
 

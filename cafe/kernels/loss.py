@@ -69,7 +69,7 @@ def cross_entropy_backward(g: Array, x: Array, ids: Array, weights: Array | None
         gx = memory.empty(x.shape, x.dtype)
         done = _in_one_pass(None, gx, x, ids, weights, g.item())
         return gx if done else twins.cross_entropy_backward(g, x, ids, weights, None)
-    return gx if g == 1.0 else _mul(gx, g)
+    return gx if g.item() == 1.0 else _mul(gx, g)
 
 
 @composition
@@ -116,7 +116,7 @@ def mse(a: Array, b: Array) -> Array:
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
     y: Array = memory.empty((), a.dtype)
-    status = f(p(y), p(a), p(b), a.size)
+    status = f(p(y), _ffi.NULL, p(a), p(b), a.size)
     if status:
         _ffi.check(status)
     return y
@@ -127,21 +127,47 @@ def mse_ref(xp: XP, a: Array, b: Array) -> Array:
     return _mean(xp, xp.sqr(xp.sub(a, b)))
 
 
-def mse_backward(g: Array, a: Array, b: Array) -> Array:
-    """2 g (a − b) / n: the gradient of a; that of b is its negative."""
-    found = _MSE_BACKWARD.get(a.dtype)
-    if found is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
-        return twins.mse_backward(g, a, b)
+def mse_with_grad(a: Array, b: Array) -> tuple[Array, Array]:
+    """The mean square and its gradient with respect to a, in one call."""
+    found = _MSE.get(a.dtype)
+    if found is None or b.dtype is not a.dtype:
+        return mse_with_grad_ref(twins, a, b)
     f, p = found
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
-    ga: Array = memory.empty(a.shape, a.dtype)
+    y, ga = memory.empty((), a.dtype), memory.empty(a.shape, a.dtype)
+    status = f(p(y), p(ga), p(a), p(b), a.size)
+    if status:
+        _ffi.check(status)
+    return y, ga
+
+
+@composition
+def mse_with_grad_ref(xp: XP, a: Array, b: Array) -> tuple[Array, Array]:
+    loss = xp.mse(a, b)
+    return loss, xp.mse_backward(xp.full_like(loss, 1.0), a, b, None)
+
+
+def mse_backward(g: Array, a: Array, b: Array, ga: Array | None) -> Array:
+    """2 g (a − b) / n: the gradient of a; that of b is its negative.
+
+    ga is what `mse_with_grad` gave, or None. It is given back as it is where g is 1.
+    """
+    if ga is not None and g.item() == 1.0:
+        return ga
+    found = _MSE_BACKWARD.get(a.dtype)
+    if found is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
+        return twins.mse_backward(g, a, b, None)
+    f, p = found
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        a, b = memory.dense(a), memory.dense(b)
+    ga = memory.empty(a.shape, a.dtype)
     f(p(ga), p(g), p(a), p(b), a.size)
     return ga
 
 
 @composition
-def mse_backward_ref(xp: XP, g: Array, a: Array, b: Array) -> Array:
+def mse_backward_ref(xp: XP, g: Array, a: Array, b: Array, ga: Array | None) -> Array:
     return xp.mul(xp.sub(a, b), xp.affine(g, 2.0 / max(prod(a.shape), 1), 0.0))
 
 

@@ -18,7 +18,7 @@ from cafe.dtype import Array
 from . import _ffi
 
 _LARGE = 256 * 1024  # bytes from which the pool (2 µs a result) beats the page faults of fresh memory
-_FEW = _LARGE // 8 if _ffi.lib is not None else math.inf  # elements that are not large, of whatever dtype
+FEW = _LARGE // 8 if _ffi.lib is not None else math.inf  # elements that are not large, of whatever dtype
 _WORTH_C = 4096  # elements from which the C copy beats NumPy's, call included
 _MAX_DIMS = 8
 
@@ -32,7 +32,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     Raises: MemoryError when there is no memory for it.
     """
     count = prod(shape)
-    if count < _FEW or (size := count * dtype.itemsize) < _LARGE:
+    if count < FEW or (size := count * dtype.itemsize) < _LARGE:
         return np.empty(shape, dtype)
     data = _take(size)
     if not data:

@@ -44,7 +44,7 @@ def layer_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[
     f, p = _LAYER[x.dtype]
     x, y, n = dense(x), empty(x.shape, x.dtype), x.shape[-1]
     mean, rest, rstd = (empty((*x.shape[:-1], 1), x.dtype) for _ in range(3))
-    f(p(y), p(mean), p(rest), p(rstd), p(x), _at(p, w), _at(p, b), mean.size, n, eps)
+    f(p(y), p(mean), p(rest), p(rstd), p(x), _ffi.NULL, _at(p, w), _at(p, b), mean.size, n, eps)
     return y, mean, rest, rstd
 
 
@@ -62,7 +62,7 @@ def layer_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: 
     f, p = _LAYER_BACKWARD[x.dtype]
     x, g, grads = dense(x), dense(g), _grads(x, x.shape[-1:], need)
     moments = (p(dense(m)) for m in (mean, rest, rstd))
-    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), *moments, mean.size, x.shape[-1]))
+    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _ffi.NULL, _at(p, w), *moments, mean.size, x.shape[-1]))
     return grads
 
 
@@ -72,6 +72,40 @@ def layer_norm_backward_ref(xp: XP, g: Array, x: Array, w: Array | None, mean: A
     last = len(x.shape) - 1
     gx = _through_moments(xp, g if w is None else xp.mul(g, w), h, rstd, (last,)) if need[0] else None
     return gx, _sum_keeping(xp, xp.mul(g, h), last) if need[1] else None, _sum_keeping(xp, g, last) if need[2] else None
+
+
+def residual_norm(x: Array, r: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
+    """`layer_norm` of x + r, of one shape, to the same bits, without the sum ever being written to memory."""
+    if _not_for_c(_LAYER, x, r, w, b):
+        return twins.residual_norm(x, r, w, b, eps)  # type: ignore[return-value]
+    f, p = _LAYER[x.dtype]
+    y, n = empty(x.shape, x.dtype), x.shape[-1]
+    mean, rest, rstd = (empty((*x.shape[:-1], 1), x.dtype) for _ in range(3))
+    f(p(y), p(mean), p(rest), p(rstd), p(dense(x)), p(dense(r)), _at(p, w), _at(p, b), mean.size, n, eps)
+    return y, mean, rest, rstd
+
+
+@composition
+def residual_norm_ref(xp: XP, x: Array, r: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
+    return xp.layer_norm(xp.add(x, r), w, b, eps)  # type: ignore[return-value]
+
+
+def residual_norm_backward(g: Array, x: Array, r: Array, w: Array | None, mean: Array, rest: Array, rstd: Array, need: Need) -> Grads:
+    """`layer_norm_backward` of x + r, to the same bits: the first gradient is that of x and of r, and is always worked out."""
+    if _not_for_c(_LAYER_BACKWARD, x, g, r, w):
+        return twins.residual_norm_backward(g, x, r, w, mean, rest, rstd, need)  # type: ignore[return-value]
+    f, p = _LAYER_BACKWARD[x.dtype]
+    grads = _grads(x, x.shape[-1:], (True, *need[1:]))
+    moments = (p(dense(m)) for m in (mean, rest, rstd))
+    _ffi.check(f(*(_at(p, a) for a in grads), p(dense(g)), p(dense(x)), p(dense(r)), _at(p, w), *moments, mean.size, x.shape[-1]))
+    return grads
+
+
+@composition
+def residual_norm_backward_ref(
+    xp: XP, g: Array, x: Array, r: Array, w: Array | None, mean: Array, rest: Array, rstd: Array, need: Need
+) -> Grads:
+    return xp.layer_norm_backward(g, xp.add(x, r), w, mean, rest, rstd, (True, *need[1:]))  # type: ignore[return-value]
 
 
 def rms_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array]:

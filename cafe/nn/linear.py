@@ -40,8 +40,8 @@ class Linear(Module):
         """xs wᵀ + b."""
         w, b = self.weight, self.bias
         x_, w_ = xs._data, w._data
-        dtype, shape = w_.dtype, w_.shape
-        if x_.ndim < 2 or len(shape) != 2 or x_.shape[-1] != shape[1] or x_.dtype is not dtype or dtype.kind in "iu":
+        dtype, shape, given = w_.dtype, w_.shape, x_.shape
+        if len(given) < 2 or len(shape) != 2 or given[-1] != shape[1] or x_.dtype is not dtype or dtype.kind in "iu":
             return self._in_parts(xs)
         if b is None:
             return apply(_LINEAR, xs, w)

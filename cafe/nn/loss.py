@@ -23,7 +23,8 @@ from cafe.tensor.core import Tensor
 from .ops import log_softmax
 
 _CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (False, True)}
-_MSE, _BCE = loss_ops.Mse(), loss_ops.BceWithLogits()
+_MSE = {with_grad: loss_ops.Mse(with_grad) for with_grad in (False, True)}
+_BCE = loss_ops.BceWithLogits()
 _REDUCTIONS = ("mean", "sum", "none")
 _WITH_SENTINEL = (DType.U8.numpy, DType.U32.numpy, DType.I64.numpy)
 
@@ -44,7 +45,7 @@ def mse(inp: Tensor, target: Tensor) -> Tensor:
     2.5
     """
     _check_pair("sub", inp, target)
-    return apply(_MSE, inp, target)
+    return apply(_MSE[inp.track_op()], inp, target)
 
 
 def l1(inp: Tensor, target: Tensor) -> Tensor:

@@ -90,6 +90,17 @@ class LayerNorm(Module):
             return ops.layer_norm_slow(xs, self.weight, None, self.eps)
         return apply(rules.LayerNorm(self.eps), xs, self.weight)
 
+    def of_sum(self, xs: Tensor, added: Tensor) -> Tensor:
+        """The layer of xs + added, to the same bits: in one op where there is a bias, as after a residual connection.
+
+        Shape: (…, n) twice → (…, n).
+        Raises: ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, and as the layer itself.
+        """
+        if not self.remove_mean or self.bias is None or self._is_odd(xs) or added.shape != xs.shape or added.dtype is not xs.dtype:
+            return self.forward(xs.add(added))
+        ops.check_norm_dtype(xs, self.weight, self.bias)
+        return apply(rules.ResidualNorm(self.eps), xs, added, self.weight, self.bias)
+
     def _is_odd(self, xs: Tensor) -> bool:
         """Whether the weight is not just one number for each of a row's: what candle's slow form broadcasts, or refuses."""
         return self.weight.shape != xs.shape[-1:] or self.weight.dtype is not xs.dtype or xs.dtype.is_int

@@ -150,8 +150,8 @@ class _Residual:
 
     def leave(self, xs: Tensor, added: Tensor, train: bool) -> Tensor:
         """What comes out, once the part has given what to add."""
-        ys = xs.add(self.dropout.forward_t(added, train))
-        return ys if self.norm_first else self.norm(ys)
+        added = self.dropout.forward_t(added, train)
+        return xs.add(added) if self.norm_first else self.norm.of_sum(xs, added)
 
 
 def _residual(name: str, cfg: TransformerConfig, vb: VarBuilder) -> _Residual:

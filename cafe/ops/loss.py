@@ -33,17 +33,26 @@ class CrossEntropy(Op):
 
 
 class Mse(Op):
-    """Σ (a − b)² / n."""
+    """Σ (a − b)² / n.
 
-    name, keep, fresh = "mse", "01", True
+    with_grad: the forward hands the gradient of a on to the backward, for a loss that is going to be differentiated.
+    """
 
-    def forward(self, xp: XP, a: Array, b: Array) -> Array:
-        return xp.mse(a, b)
+    name, keep = "mse", "01"
+
+    def __init__(self, with_grad: bool) -> None:
+        self.with_grad = with_grad
+
+    def forward(self, xp: XP, a: Array, b: Array) -> Array | Result:
+        if not self.with_grad:
+            return xp.mse(a, b)
+        loss, ga = xp.mse_with_grad(a, b)
+        return Result(loss, saved=ga)
 
     def backward(self, xp: XP, g: Array, r: Record, a: Array, b: Array) -> Grads:
         if not r.need[0]:
-            return None, xp.mse_backward(g, b, a)
-        ga = xp.mse_backward(g, a, b)
+            return None, xp.mse_backward(g, b, a, None)
+        ga = xp.mse_backward(g, a, b, r.saved)
         return ga, xp.neg(ga) if r.need[1] else None
 
 

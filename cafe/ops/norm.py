@@ -31,6 +31,24 @@ class LayerNorm(Op):
         return _given(wb, xp.layer_norm_backward(g, x, _both(wb)[0], *moments, _three(*r.need)))
 
 
+class ResidualNorm(Op):
+    """LayerNorm of x + r, what follows a residual connection, in one pass: x and r of one shape, then w (n) and b (n)."""
+
+    name, keep = "residual layer-norm", "012"
+
+    def __init__(self, eps: float) -> None:
+        self.eps = eps
+
+    def forward(self, xp: XP, x: Array, r: Array, *wb: Array) -> Result:
+        y, *moments = xp.residual_norm(x, r, *_both(wb), self.eps)
+        return Result(y, saved=tuple(moments))
+
+    def backward(self, xp: XP, g: Array, r: Record, x: Array, residue: Array, *wb: Any) -> Grads:
+        moments = xp.residual_norm(x, residue, None, None, self.eps)[1:] if r.saved is None else r.saved
+        gx, *gwb = _given(wb, xp.residual_norm_backward(g, x, residue, _both(wb)[0], *moments, _three(True, *r.need[2:])))
+        return gx if r.need[0] else None, gx if r.need[1] else None, *gwb
+
+
 class RmsNorm(Op):
     """x / √(mean of x² + eps) over the last dim, times w (n), plus b (n)."""
 

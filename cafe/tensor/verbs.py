@@ -15,7 +15,13 @@ from cafe import kernels
 from cafe.dtype import Array, DTypeLike, as_dtype
 from cafe.kernels.attention import attention_backward_ref, attention_ref
 from cafe.kernels.conv import Geometry
-from cafe.kernels.loss import bce_with_logits_backward_ref, cross_entropy_backward_ref, cross_entropy_with_grad_ref, mse_backward_ref
+from cafe.kernels.loss import (
+    bce_with_logits_backward_ref,
+    cross_entropy_backward_ref,
+    cross_entropy_with_grad_ref,
+    mse_backward_ref,
+    mse_with_grad_ref,
+)
 from cafe.kernels.matmul import linear_backward_ref
 from cafe.kernels.norm import (
     batch_norm_backward_ref,
@@ -25,6 +31,8 @@ from cafe.kernels.norm import (
     group_norm_ref,
     layer_norm_backward_ref,
     layer_norm_ref,
+    residual_norm_backward_ref,
+    residual_norm_ref,
     rms_norm_backward_ref,
     rms_norm_ref,
 )
@@ -259,7 +267,7 @@ class Verbs:
     softmax = staticmethod(_with(softmax_ops.Softmax))
     log_softmax = staticmethod(_with(softmax_ops.LogSoftmax))
     cross_entropy = staticmethod(cross_entropy)
-    mse = staticmethod(partial(apply, loss_ops.Mse()))
+    mse = staticmethod(partial(apply, loss_ops.Mse(False)))
     bce_with_logits = staticmethod(partial(apply, loss_ops.BceWithLogits()))
 
     max_pool_ids = staticmethod(_with(pool_ops.MaxPoolIds))
@@ -276,6 +284,8 @@ class Verbs:
     max_pool_backward = partialmethod(_on_self, max_pool_backward_ref)
     layer_norm = partialmethod(_on_self, layer_norm_ref)
     layer_norm_backward = partialmethod(_on_self, layer_norm_backward_ref)
+    residual_norm = partialmethod(_on_self, residual_norm_ref)
+    residual_norm_backward = partialmethod(_on_self, residual_norm_backward_ref)
     rms_norm = partialmethod(_on_self, rms_norm_ref)
     rms_norm_backward = partialmethod(_on_self, rms_norm_backward_ref)
     group_norm = partialmethod(_on_self, group_norm_ref)
@@ -292,6 +302,7 @@ class Verbs:
     attention_backward = partialmethod(_on_self, attention_backward_ref)
     cross_entropy_with_grad = partialmethod(_on_self, cross_entropy_with_grad_ref)
     cross_entropy_backward = partialmethod(_on_self, cross_entropy_backward_ref)
+    mse_with_grad = partialmethod(_on_self, mse_with_grad_ref)
     mse_backward = partialmethod(_on_self, mse_backward_ref)
     bce_with_logits_backward = partialmethod(_on_self, bce_with_logits_backward_ref)
     relu_backward = partialmethod(_on_self, relu_backward_ref)

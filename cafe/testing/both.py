@@ -22,6 +22,7 @@ BOUNDS: dict[str, float] = {
     "attention_backward": 8.0,
     # sums over rows or planes of products that were rounded
     "layer_norm_backward": 8.0,
+    "residual_norm_backward": 56.0,  # x + r is rounded: half an ulp of 4, times the 32 that rstd can be, times 1.5 of g
     "rms_norm_backward": 8.0,
     "group_norm_backward": 8.0,
     "batch_norm_backward": 8.0,

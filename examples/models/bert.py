@@ -66,8 +66,8 @@ class Layer:
         self.done = layer_norm(width, cfg.layer_norm_eps, output.pp("LayerNorm"))
 
     def __call__(self, xs: Tensor, mask: Tensor | None) -> Tensor:
-        xs = self.attended(xs + self.attention.forward(xs, mask=mask))
-        return self.done(xs + self.narrow(self.activation(self.widen(xs))))
+        xs = self.attended.of_sum(xs, self.attention.forward(xs, mask=mask))
+        return self.done.of_sum(xs, self.narrow(self.activation(self.widen(xs))))
 
 
 class Bert:

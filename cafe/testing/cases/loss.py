@@ -35,7 +35,8 @@ def _bce(x: Array, t: Array) -> Array:
 
 
 CASES = [
-    Case("mse", ops.Mse(), _PAIRS, lambda a, b: _mean((a - b) ** 2), _NO_PAIR, ulps=4.0),
+    Case("mse", ops.Mse(False), _PAIRS, lambda a, b: _mean((a - b) ** 2), _NO_PAIR, ulps=4.0),
+    Case("mse with its gradient", ops.Mse(True), _PAIRS, lambda a, b: _mean((a - b) ** 2), _NO_PAIR, ulps=4.0),
     Case("bce with logits", ops.BceWithLogits(), _PAIRS, _bce, _NO_PAIR, [_LOGITS, _TARGETS], ulps=4.0),
     Case(
         "cross-entropy",

@@ -47,6 +47,11 @@ def layer_norm(x: Array, w: Array | None = None, b: Array | None = None) -> Arra
     return _affine(_normalised(x, (-1,)), w, b, (-1,))
 
 
+def residual_norm(x: Array, r: Array, w: Array | None = None, b: Array | None = None) -> Array:
+    """Of a sum, over the last dim."""
+    return layer_norm(x + r, w, b)
+
+
 def rms_norm(x: Array, w: Array | None = None, b: Array | None = None) -> Array:
     """By the root of the mean square over the last dim."""
     return _affine(x / np.sqrt((x**2).mean(-1, keepdims=True) + EPS), w, b, (-1,))
@@ -94,6 +99,17 @@ CASES = [
         batch_norm,
         [(((3, 0), (0,), (0,)), None)],
         ulps=8.0,
+    ),
+    *(
+        Case(
+            f"residual layer-norm{name}",
+            ops.ResidualNorm(EPS),
+            [(s[0], *s[:n]) for s in _ROWS],
+            residual_norm,
+            [((s[0], *s[:n]), e) for s, e in _NO_ROWS],
+            ulps=8.0,
+        )
+        for name, n in (("", 3), (" without a bias", 2), (" alone", 1))
     ),
     *(
         Case(
