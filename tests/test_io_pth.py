@@ -442,6 +442,7 @@ def test_changed_files_are_taken_or_refused(tmp_path: pathlib.Path) -> None:
     assert 20 < taken < 1_480
 
 
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="memory is read from /proc")
 def test_a_large_file_is_read_in_little_more_than_its_size(tmp_path: pathlib.Path) -> None:
     count = 25 << 20
     path = tmp_path / "f"
@@ -451,11 +452,12 @@ def test_a_large_file_is_read_in_little_more_than_its_size(tmp_path: pathlib.Pat
             for _ in range(count >> 20):
                 numbers.write(bytes(4 << 20))
     script = (
-        "import resource; from cafe.io.pth import read_all; peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "from cafe.io.pth import read_all\n"
+        "peak = lambda: next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
         f"before = peak(); t = read_all({str(path)!r}); print(peak() - before)"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf8")
-    assert int(ran.stdout) * 1024 < 1.5 * path.stat().st_size, ran.stderr
+    assert 0.9 * path.stat().st_size < int(ran.stdout) * 1024 < 1.5 * path.stat().st_size, ran.stderr
 
 
 def test_hand_made_files_are_what_pytorch_reads(tmp_path: pathlib.Path) -> None:

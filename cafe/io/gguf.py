@@ -261,6 +261,17 @@ def _entry(reader: _Reader) -> _Entry:
     return _Entry(name, kind, shape, offset, math.prod(shape) // kind.numbers * kind.size)
 
 
+def _entries(reader: _Reader, count: int) -> list[_Entry]:
+    """What the header says of all tensors. A name that comes twice is seen at once: zeros read as ever more tensors without a name."""
+    found: dict[str, _Entry] = {}
+    for _ in range(count):
+        entry = _entry(reader)
+        if entry.name in found:
+            raise FormatError(f"two tensors have the name {brief(entry.name)}")
+        found[entry.name] = entry
+    return list(found.values())
+
+
 def _tensors(entries: list[_Entry], body: memoryview, alignment: int) -> dict[str, TensorInfo]:
     """The tensors by name, in the file's order; each inside the file, and no two on one place."""
     end = 0
@@ -272,8 +283,6 @@ def _tensors(entries: list[_Entry], body: memoryview, alignment: int) -> dict[st
         end = entry.offset + entry.size
     found: dict[str, TensorInfo] = {}
     for entry in entries:
-        if entry.name in found:
-            raise FormatError(f"two tensors have the name {brief(entry.name)}")
         kind = entry.type
         home = DType.F32 if kind.name in PACKED else None if kind.stored is None else HOMES[kind.stored]
         found[entry.name] = TensorInfo(kind.name, home, entry.shape, body[entry.offset : entry.offset + entry.size])
@@ -290,7 +299,7 @@ def _parse(view: memoryview) -> tuple[int, Metadata, dict[str, TensorInfo]]:
     reader = _Reader(view, 8, version > 1)
     tensor_count = reader.count(3 * reader.length_size, "tensors")
     metadata = Metadata(reader, reader.count(reader.length_size + 5, "keys"))
-    entries = [_entry(reader) for _ in range(tensor_count)]
+    entries = _entries(reader, tensor_count)
     alignment = metadata.get("general.alignment", 32)
     if type(alignment) is not int or alignment < 1 or alignment > 1 << 20 or alignment & (alignment - 1):
         raise FormatError(f"general.alignment must be a power of two, got {brief(alignment)}")
