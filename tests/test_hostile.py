@@ -105,7 +105,7 @@ def bomb(members: int) -> bytes:
     with zipfile.ZipFile(buffer, "w") as file:
         for i in range(members):
             file.writestr(f"archive/data/{i}.npy", data)
-    announced = struct.pack("<HHHLLL", zipfile.ZIP_DEFLATED, 0, 33, 0, len(data), count << 20)
+    announced = struct.pack("<HHHLLL", zipfile.ZIP_DEFLATED, 0, 33, 0, len(data), min(count << 20, (1 << 32) - 2))
     stored = struct.pack("<LL", len(data), len(data))
     whole = buffer.getvalue()
     for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
