@@ -13,6 +13,7 @@ from cafe.errors import Error, bail
 from cafe.ops.base import Op, Result
 from cafe.shape import D
 from cafe.tape import no_grad
+from cafe.tensor._conv import conv_algorithm, get_conv_algorithm, set_conv_algorithm
 from cafe.tensor.base import apply
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
@@ -30,9 +31,12 @@ __all__ = [
     "__version__",
     "apply",
     "bail",
+    "conv_algorithm",
+    "get_conv_algorithm",
     "get_rng_state",
     "manual_seed",
     "no_grad",
+    "set_conv_algorithm",
     "set_rng_state",
     "show_config",
 ]

@@ -13,7 +13,7 @@
 
 /* ---- the machine: dispatch.c, threads.c ---- */
 
-enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3, CAFE_BAD_ID = 4 };
+enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3, CAFE_BAD_ID = 4, CAFE_NOT_FINITE = 5 };
 
 /* Fills the table of kernels for instruction set `isa` ("generic", "avx2", "avx2x2", "avx512"), or for the best there is when
  * `isa` is NULL or empty. CAFE_UNKNOWN_ISA when it was not built or this CPU lacks it; the table is then as before. */
@@ -348,21 +348,33 @@ int cafe_linear_backward_f64(double *dx, double *dw, double *db, const double *d
 
 /* ---- convolution: bodies/conv.inc, conv.c ---- */
 
-/* Convolutions over two axes. `geometry` holds sixteen sizes: N C O G (images, channels in and out, groups), H W of the input, kh kw of
- * the kernel, OH OW of the output, then stride, padding in front and dilation, each down and across. With x (N, C, H, W), w (O, C/G, kh, kw)
- * and y (N, O, OH, OW), and x being 0 outside,
+/* Convolutions over two axes. `geometry` holds seventeen numbers: N C O G (images, channels in and out, groups), H W of the input, kh kw of
+ * the kernel, OH OW of the output, then stride, padding in front and dilation, each down and across, then which algorithm. With x (N, C, H, W),
+ * w (O, C/G, kh, kw) and y (N, O, OH, OW), and x being 0 outside,
  *
  *   y[n, o, i, j] = bias[o] + sum over c, r, s of w[o, c, r, s] x[n, group(o) C/G + c, i stride + r dilation - padding, ...]
  *
- * bias may be NULL. OH and OW may be smaller than the input has room for. Each can fail: CAFE_NO_MEMORY. */
-int cafe_conv_f32(float *y, const float *x, const float *w, const float *bias, const int64_t *geometry);
-int cafe_conv_f64(double *y, const double *x, const double *w, const double *bias, const int64_t *geometry);
+ * bias may be NULL. OH and OW may be smaller than the input has room for. `work` holds as many elements, of `size` bytes, as
+ * cafe_conv_..._work says. What an algorithm cannot do is done as AUTO does it; AUTO looks at an image's sizes, never at N.
+ * Can fail: CAFE_NO_MEMORY; CAFE_NOT_FINITE, when Winograd's algorithm ran and has spread an infinity or a NaN (or overflowed) over
+ * elements that the plain sum leaves finite: those that are finite are right, the others are to be computed another way. */
+enum {
+    CAFE_CONV_AUTO = 0,      /* Winograd's F(2x2) where it pays and f32 is wanted, DIRECT for one channel a group, else IMPLICIT */
+    CAFE_CONV_IM2COL = 1,    /* the patches in memory, then a product */
+    CAFE_CONV_IMPLICIT = 2,  /* the same product, patches packed as they are needed */
+    CAFE_CONV_WINOGRAD2 = 3, /* F(2x2, 3x3): 3 x 3 kernels without stride or dilation, more than one channel a group */
+    CAFE_CONV_WINOGRAD4 = 4, /* F(4x4, 3x3) */
+    CAFE_CONV_DIRECT = 5     /* no product: each output runs over its window */
+};
+int64_t cafe_conv_work(const int64_t *geometry, int64_t size);
+int cafe_conv_f32(float *y, const float *x, const float *w, const float *bias, float *work, const int64_t *geometry);
+int cafe_conv_f64(double *y, const double *x, const double *w, const double *bias, double *work, const int64_t *geometry);
 
-/* Its gradients, overwritten: dx from dy and w, dw from dy and x. `work` holds as many elements as cafe_conv_..._work(geometry) says. */
-int64_t cafe_conv_input_grad_work(const int64_t *geometry);
+/* Its gradients, overwritten: dx from dy and w, dw from dy and x. They fail as the forward does. */
+int64_t cafe_conv_input_grad_work(const int64_t *geometry, int64_t size);
 int cafe_conv_input_grad_f32(float *dx, const float *dy, const float *w, float *work, const int64_t *geometry);
 int cafe_conv_input_grad_f64(double *dx, const double *dy, const double *w, double *work, const int64_t *geometry);
-int64_t cafe_conv_weight_grad_work(const int64_t *geometry);
+int64_t cafe_conv_weight_grad_work(const int64_t *geometry, int64_t size);
 int cafe_conv_weight_grad_f32(float *dw, const float *dy, const float *x, float *work, const int64_t *geometry);
 int cafe_conv_weight_grad_f64(double *dw, const double *dy, const double *x, double *work, const int64_t *geometry);
 

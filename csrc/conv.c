@@ -10,6 +10,7 @@
 #include "dispatch.h"
 #include "entry.h"
 #include "threads.h"
+#include "winograd.h"
 
 enum { SLACK = 64, PANEL = 192 * 32, ROWS = 42 /* a multiple of every tile's height */ };
 
@@ -55,16 +56,46 @@ static int64_t conv_items(void) {
 
 /* Whether the input gradient is computed as a convolution of dy with a turned kernel. */
 static int conv_is_turned(const struct cafe_conv *p) {
-    return p->sh == 1 && p->sw == 1 && !cafe_conv_is_product(p) && (p->c != p->groups || p->o == p->groups);
+    return p->algorithm != CAFE_CONV_IM2COL && p->sh == 1 && p->sw == 1 && !cafe_conv_is_product(p) && (p->c != p->groups || p->o == p->groups);
 }
 
-int64_t cafe_conv_input_grad_work(const int64_t *geometry) {
-    struct cafe_conv p = conv_read(geometry);
-    return conv_is_turned(&p) ? p.o * (p.c / p.groups) * p.kh * p.kw : 0;
+/* The convolution of dy that it then is. */
+static struct cafe_conv conv_turn(const struct cafe_conv *p) {
+    struct cafe_conv t = *p;
+    t.c = p->o, t.o = p->c;
+    t.h = p->oh, t.w = p->ow, t.oh = p->h, t.ow = p->w;
+    t.ph = p->dh * (p->kh - 1) - p->ph, t.pw = p->dw * (p->kw - 1) - p->pw;
+    return t;
 }
 
-int64_t cafe_conv_weight_grad_work(const int64_t *geometry) {
+/* The side of Winograd's tiles, or 0 where another algorithm is wanted or serves better. It pays from where the transforms, which cost as
+ * much for one channel as for many, are few beside the products; and a map that is not much larger than a tile is mostly border. */
+static int64_t conv_winograd(const struct cafe_conv *p, int64_t size) {
+    const int64_t c = p->c / p->groups, o = p->o / p->groups;
+    const int can = p->kh == 3 && p->kw == 3 && p->sh == 1 && p->sw == 1 && p->dh == 1 && p->dw == 1 && c > 1;
+    if (!can) return 0;
+    if (p->algorithm == CAFE_CONV_WINOGRAD2) return 2;
+    if (p->algorithm == CAFE_CONV_WINOGRAD4) return 4;
+    return p->algorithm == CAFE_CONV_AUTO && size == sizeof(float) && c >= 16 && o >= 16 && p->oh * p->ow >= 36 ? 2 : 0;
+}
+
+int64_t cafe_conv_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry);
+    int64_t m = conv_winograd(&p, size);
+    if (m) return cafe_winograd_kernels(&p, m);
+    return p.algorithm == CAFE_CONV_IM2COL ? p.n * p.c * p.kh * p.kw * p.oh * p.ow : 0;
+}
+
+int64_t cafe_conv_input_grad_work(const int64_t *geometry, int64_t size) {
+    struct cafe_conv p = conv_read(geometry), t = conv_turn(&p);
+    if (!conv_is_turned(&p)) return 0;
+    int64_t m = conv_winograd(&t, size);
+    return m ? cafe_winograd_kernels(&t, m) : p.o * (p.c / p.groups) * p.kh * p.kw;
+}
+
+int64_t cafe_conv_weight_grad_work(const int64_t *geometry, int64_t size) {
+    struct cafe_conv p = conv_read(geometry);
+    if (conv_winograd(&p, size)) return cafe_winograd_weight_grad_work(&p);
     struct conv_grains g = conv_grains(&p);
     return g.grains * g.result;
 }
@@ -101,6 +132,8 @@ typedef void ENTRY(conv_way)(T *y, const T *x, const T *w, const T *bias, int64_
 
 /* The ways give the same bits; one input channel a group is cheapest without a product. */
 static ENTRY(conv_way) *ENTRY(conv_choose)(const struct cafe_conv *p) {
+    if (p->algorithm == CAFE_CONV_DIRECT) return TABLE->conv_direct;
+    if (p->algorithm == CAFE_CONV_IMPLICIT) return TABLE->conv;
     if (p->c == p->groups) return TABLE->conv_direct;
     return cafe_conv_is_product(p) ? TABLE->conv_product : TABLE->conv;
 }
@@ -125,8 +158,8 @@ static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
     const struct cafe_conv *p = &call->p;
     const int64_t c = p->c / p->groups, m = p->o / p->groups, taps = p->kh * p->kw, places = p->oh * p->ow;
     if (p->n * p->o * places == 0) return CAFE_OK;
-    const int product = ENTRY(conv_choose)(p) == TABLE->conv;
-    call->cut = cafe_conv_cut(p, c == 1 ? CAFE_CONV_DIRECT : CAFE_CONV_PLACES);
+    const int product = ENTRY(conv_choose)(p) == TABLE->conv, direct = ENTRY(conv_choose)(p) == TABLE->conv_direct;
+    call->cut = cafe_conv_cut(p, direct && c == 1 ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
     const int64_t blocks = p->groups * call->cut.down * call->cut.across, wanted = conv_items();
     call->images = product ? cafe_min((CAFE_CONV_PLACES + places / 2) / places, p->n * blocks / wanted) : 1;
     call->images = call->images < 1 ? 1 : call->images;
@@ -134,16 +167,38 @@ static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
     call->m = items < wanted ? cafe_min(m, cafe_ceil_div(cafe_ceil_div(m * items, wanted), ROWS) * ROWS) : m;
     call->parts = cafe_ceil_div(m, call->m);
     call->scratch = CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T);
-    if (c == 1) call->scratch = conv_window_size(p, call->cut, 1) + 2 * (taps + 2 * SLACK);
+    if (direct) call->scratch = conv_window_size(p, call->cut, c) + 2 * (c * taps + 2 * SLACK);
     if (product) call->scratch = conv_window_size(p, call->cut, call->images * conv_channels_of(p, 192)) + PANEL + 4 * SLACK;
     if (product && call->images > 1) call->scratch += call->m * call->images * places;
     cafe_for(items * call->parts, 1, p->n * p->o * places * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), call);
     return atomic_load(&call->status);
 }
 
-int ENTRY(conv)(T *y, const T *x, const T *w, const T *bias, const int64_t *geometry) {
+/* Items: images, in their outputs' planes. */
+static void ENTRY(conv_bias_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(conv_call) *call = context;
+    const int64_t o = call->p.o, places = call->p.oh * call->p.ow;
+    for (int64_t i = begin; i < end; i++) TABLE->conv_bias(call->y + i * o * places, places, call->bias, o, places);
+}
+
+/* The patches of all images to `cols`, and products with them. */
+static int ENTRY(conv_of_patches)(struct ENTRY(conv_call) *call, T *cols, const int64_t *geometry) {
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = p->o / p->groups, depth = p->c / p->groups * p->kh * p->kw, places = p->oh * p->ow;
+    const int64_t batch[6] = {p->n, p->groups, 0, m * depth, p->groups * depth * places, depth * places};
+    int status = ENTRY(im2col)(cols, call->x, geometry);
+    if (status == CAFE_OK) status = ENTRY(matmul_batch)(call->y, call->w, cols, m, depth, places, depth, 1, places, 1, 2, batch);
+    if (call->bias) cafe_for(p->n, 1, p->n * p->o * places, CAFE_SERIAL_CHEAP, ENTRY(conv_bias_task), call);
+    return status;
+}
+
+int ENTRY(conv)(T *y, const T *x, const T *w, const T *bias, T *work, const int64_t *geometry) {
     struct ENTRY(conv_call) call = {.y = y, .x = x, .w = w, .bias = bias, .p = conv_read(geometry)};
-    return ENTRY(conv_run)(&call);
+    const struct cafe_conv *p = &call.p;
+    if (p->n * p->o * p->oh * p->ow == 0) return CAFE_OK;
+    const int64_t m = conv_winograd(p, sizeof(T)), taps = p->kh * p->kw, c = p->c / p->groups;
+    if (m) return ENTRY(winograd)(y, x, w, bias, work, p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, c * taps, taps, 0});
+    return p->algorithm == CAFE_CONV_IM2COL ? ENTRY(conv_of_patches)(&call, work, geometry) : ENTRY(conv_run)(&call);
 }
 
 /* ---- the gradient of the input ---- */
@@ -178,11 +233,10 @@ static void ENTRY(conv_turn_task)(void *context, int64_t begin, int64_t end) {
 
 /* Without a stride the gradient is itself a convolution, of dy with the turned kernel. */
 static int ENTRY(conv_turned)(T *dx, const T *dy, const T *w, T *work, const struct cafe_conv *p) {
-    struct ENTRY(conv_call) turn = {.y = work, .w = w, .p = *p}, call = {.y = dx, .x = dy, .w = work, .p = *p};
+    struct ENTRY(conv_call) turn = {.y = work, .w = w, .p = *p}, call = {.y = dx, .x = dy, .w = work, .p = conv_turn(p)};
+    const int64_t m = conv_winograd(&call.p, sizeof(T)), taps = p->kh * p->kw, c = p->c / p->groups;
+    if (m) return ENTRY(winograd)(dx, dy, w, NULL, work, &call.p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, taps, c * taps, 1});
     cafe_for(p->c, 1, p->o / p->groups * p->c * p->kh * p->kw, CAFE_SERIAL_CHEAP, ENTRY(conv_turn_task), &turn);
-    call.p.c = p->o, call.p.o = p->c;
-    call.p.h = p->oh, call.p.w = p->ow, call.p.oh = p->h, call.p.ow = p->w;
-    call.p.ph = p->dh * (p->kh - 1) - p->ph, call.p.pw = p->dw * (p->kw - 1) - p->pw;
     return ENTRY(conv_run)(&call);
 }
 
@@ -239,6 +293,8 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
         memset(dw, 0, (size_t)(p->o * (p->c / p->groups) * p->kh * p->kw) * sizeof(T));
         return CAFE_OK;
     }
+    const int64_t side = conv_winograd(p, sizeof(T));
+    if (side) return ENTRY(winograd_weight_grad)(dw, dy, x, work, p, side);
     call.g = conv_grains(p);
     call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
     call.scratch = p->o / p->groups * call.g.depth + call.g.depth * (192 + 2) + PANEL + 8 * SLACK;

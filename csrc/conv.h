@@ -4,16 +4,17 @@
 
 #include <stdint.h>
 
-/* The sixteen numbers of cafe.h's contract, in its order. */
+/* The seventeen numbers of cafe.h's contract, in its order. */
 struct cafe_conv {
     int64_t n, c, o, groups;      /* images, channels in, channels out, groups of both */
     int64_t h, w, kh, kw, oh, ow; /* input, kernel, output */
     int64_t sh, sw, ph, pw, dh, dw; /* stride, padding in front, dilation */
+    int64_t algorithm;            /* one of CAFE_CONV_AUTO and so on */
 };
 
 enum {
     CAFE_CONV_PLACES = 384,  /* places of a block: with a hundred channels or two its input and output stay in a 512 KiB L2 */
-    CAFE_CONV_DIRECT = 4096, /* of the direct way, which has one channel to keep near */
+    CAFE_CONV_NEAR = 4096,   /* of the direct way where it has one channel to keep near */
     CAFE_CONV_DEPTH = 256,   /* rows (c, r, s) of the weight gradient that one item computes */
     CAFE_CONV_ITEMS = 16     /* items of the weight gradient, more or less: enough to share out evenly */
 };

@@ -12,6 +12,7 @@
 #include "matmul.h"
 #include "optim.h"
 #include "rnn.h"
+#include "winograd.h"
 
 #define KERNEL_ROW(name, parameters) void (*name) parameters;
 #define T float

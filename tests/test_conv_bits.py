@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -95,14 +96,15 @@ def test_a_group_alone_and_beside_others(name: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", CASES)
-def test_every_way_gives_what_the_product_with_the_patches_gives(name: str, dtype: Any) -> None:
+def test_every_plain_sum_is_the_product_with_the_patches(name: str, dtype: Any) -> None:
     x, w, _, g, geometry = operands(name, dtype)
     axes = len(geometry.stride)
     cols = kernels.im2col(x, w.shape[2:], *geometry.walk)
     patches = cols.reshape(x.shape[0], geometry.groups, -1, int(np.prod(g.shape[-axes:])))
     rows = w.reshape(geometry.groups, w.shape[0] // geometry.groups, -1)
 
-    assert_same_bits(kernels.conv(x, w, None, geometry), kernels.matmul(rows, patches).reshape(g.shape))
+    for algorithm in ("im2col", "implicit", "direct"):
+        assert_same_bits(kernels.conv(x, w, None, replace(geometry, algorithm=algorithm)), kernels.matmul(rows, patches).reshape(g.shape))
 
 
 def test_a_bias_is_added_at_the_end() -> None:

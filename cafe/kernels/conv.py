@@ -9,12 +9,16 @@ x is (N, C, *S), w is (O, C/G, *k), y is (N, O, *L), and with stride s, padding 
 into the other two. `conv_input_grad` is also the transposed convolution. The gradients take any number of places up to the kernel's: what
 `output_padding` adds beyond them is 0.
 
-Bound of each: K · eps times the same sum over absolute values, with K the number of terms.
+Bound of each: K · eps times the same sum over absolute values, with K the number of terms. Winograd's algorithms add sums of their own
+making: F(2 × 2) stays within a relative error of 6e-7 (root mean square) in F32, F(4 × 4) within 4e-6, of a tile's size, not an element's.
+Where an infinity or a NaN among their operands, or an overflow of theirs, shows in the output, the elements that are not finite are
+computed again by the plain sum: what is not finite is exactly what is not finite there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -33,16 +37,23 @@ _INPUT_GRAD = _ffi.kernel("conv_input_grad")
 _WEIGHT_GRAD = _ffi.kernel("conv_weight_grad")
 _IM2COL = _ffi.kernel("im2col")
 _COL2IM = _ffi.kernel("col2im")
+_NOT_FINITE = _ffi.code("NOT_FINITE")
+
+
+ALGORITHMS = ("auto", "im2col", "implicit", "winograd2", "winograd4", "direct")  # each at the place of its number in cafe.h
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """How a kernel walks over its input, one number an axis, and how many groups of channels there are that do not see each other."""
+    """How a kernel walks over its input, one number an axis; how many groups of channels there are that do not see each other; and which
+    algorithm is to compute it (`cafe.set_conv_algorithm` says what they are; the twins know one).
+    """
 
     stride: tuple[int, ...]
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int = 1
+    algorithm: str = "auto"
 
     @property
     def walk(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -127,9 +138,11 @@ def conv(x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
     places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
     y: Array = memory.empty((x.shape[0], w.shape[0], *places), x.dtype)
     f, p = found
+    sizes = _sizes(x.shape, w.shape, places, geometry)
+    work: Array = memory.empty((_ffi.lib.cafe_conv_work(sizes, x.itemsize),), x.dtype)
     bias = _ffi.NULL if b is None else p(memory.dense(b))
-    _ffi.check(f(p(y), p(memory.dense(x)), p(memory.dense(w)), bias, _sizes(x.shape, w.shape, places, geometry)))
-    return y
+    status = f(p(y), p(memory.dense(x)), p(memory.dense(w)), bias, p(work), sizes)
+    return _checked(status, y, lambda: conv(x, w, b, _plain(geometry)))
 
 
 @composition
@@ -152,9 +165,9 @@ def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometr
     x: Array = memory.empty((g.shape[0], w.shape[1] * geometry.groups, *size), g.dtype)
     f, p = found
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
-    work: Array = memory.empty((_ffi.lib.cafe_conv_input_grad_work(sizes),), g.dtype)
-    _ffi.check(f(p(x), p(memory.dense(g)), p(memory.dense(w)), p(work), sizes))
-    return x
+    work: Array = memory.empty((_ffi.lib.cafe_conv_input_grad_work(sizes, g.itemsize),), g.dtype)
+    status = f(p(x), p(memory.dense(g)), p(memory.dense(w)), p(work), sizes)
+    return _checked(status, x, lambda: conv_input_grad(g, w, size, _plain(geometry)))
 
 
 @composition
@@ -172,10 +185,10 @@ def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geom
         return twins.conv_weight_grad(g, x, kernel, geometry)
     w: Array = memory.empty((g.shape[1], x.shape[1] // geometry.groups, *kernel), g.dtype)
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
-    work: Array = memory.empty((_ffi.lib.cafe_conv_weight_grad_work(sizes),), g.dtype)
+    work: Array = memory.empty((_ffi.lib.cafe_conv_weight_grad_work(sizes, g.itemsize),), g.dtype)
     f, p = found
-    _ffi.check(f(p(w), p(memory.dense(g)), p(memory.dense(x)), p(work), sizes))
-    return w
+    status = f(p(w), p(memory.dense(g)), p(memory.dense(x)), p(work), sizes)
+    return _checked(status, w, lambda: conv_weight_grad(g, x, kernel, _plain(geometry)))
 
 
 @composition
@@ -198,6 +211,20 @@ def _columns(xp: XP, a: Array, groups: int, axes: int) -> Array:
     return xp.reshape(a, (a.shape[0], groups, prod(a.shape[1:-axes]) // groups, prod(a.shape[-axes:])))
 
 
+def _plain(geometry: Geometry) -> Geometry:
+    """The same walk by the plain sum."""
+    return replace(geometry, algorithm="implicit")
+
+
+def _checked(status: int, out: Array, again: Callable[[], Array]) -> Array:
+    """`out`; what is not finite in it as `again` has it, where Winograd's algorithm has spread it too far."""
+    if status != _NOT_FINITE:
+        _ffi.check(status)
+        return out
+    np.copyto(out, again(), where=~np.isfinite(out))
+    return out
+
+
 def _same(x: Array, other: Array) -> bool:
     """Whether C can take the two together: one dtype, one or two spatial axes."""
     return x.dtype is other.dtype and 3 <= x.ndim <= 4
@@ -205,7 +232,7 @@ def _same(x: Array, other: Array) -> bool:
 
 @lru_cache(1024)
 def _sizes(x: tuple[int, ...], w: tuple[int, ...], places: tuple[int, ...], geometry: Geometry) -> Any:
-    """The sixteen sizes that the C API wants; one axis is a second of two, whose first has size 1."""
+    """The seventeen numbers that the C API wants; one axis is a second of two, whose first has size 1."""
 
     def two(sizes: tuple[int, ...], fill: int) -> tuple[int, ...]:
         return (fill, *sizes) if len(sizes) == 1 else sizes
@@ -213,4 +240,4 @@ def _sizes(x: tuple[int, ...], w: tuple[int, ...], places: tuple[int, ...], geom
     channels = (x[0], x[1], w[0], geometry.groups)
     sizes = (*two(x[2:], 1), *two(w[2:], 1), *two(places, 1))
     walk = (*two(geometry.stride, 1), *two(geometry.padding, 0), *two(geometry.dilation, 1))
-    return _ffi.ffi.new("int64_t[16]", (*channels, *sizes, *walk))
+    return _ffi.ffi.new("int64_t[17]", (*channels, *sizes, *walk, ALGORITHMS.index(geometry.algorithm)))

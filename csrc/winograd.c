@@ -1,0 +1,160 @@
+/* Entry points of bodies/winograd.inc, called by conv.c: the kernels transformed once a call, then blocks of tiles over threads. */
+#ifndef REAL
+#include "winograd.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "cafe.h"
+#include "dispatch.h"
+#include "entry.h"
+#include "threads.h"
+
+enum { CHANNELS = 32 /* channels in whose kernels one item transforms */ };
+
+/* The weight gradient's items: images in grains, channels in in runs; fixed by sizes alone, so that sums over images are. */
+struct winograd_grains {
+    int64_t images, grains, channels, runs, result; /* images a grain, channels in a run, elements of a grain's result */
+};
+
+static struct winograd_grains winograd_grains(const struct cafe_conv *p) {
+    struct winograd_grains g;
+    const int64_t c = p->c / p->groups, wide = 64;
+    g.runs = cafe_ceil_div(c, wide);
+    g.channels = cafe_ceil_div(cafe_ceil_div(c, g.runs), CAFE_WINOGRAD_RUN) * CAFE_WINOGRAD_RUN;
+    g.runs = cafe_ceil_div(c, g.channels);
+    g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.runs)) : 1;
+    g.grains = cafe_ceil_div(p->n, g.images);
+    g.result = p->o * c * 9;
+    return g;
+}
+
+int64_t cafe_winograd_kernels(const struct cafe_conv *p, int64_t m) {
+    return p->groups * (m + 2) * (m + 2) * cafe_winograd_wide(p->o / p->groups) * (p->c / p->groups);
+}
+
+int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p) {
+    struct winograd_grains g = winograd_grains(p);
+    return g.grains * g.result;
+}
+
+#define REAL f32
+#include "winograd.c"
+#undef REAL
+#define REAL f64
+#include "winograd.c"
+#undef REAL
+#else
+
+struct ENTRY(winograd_call) {
+    T *y, *u;
+    const T *x, *w, *bias;
+    struct cafe_conv p;
+    struct cafe_winograd g;
+    struct winograd_grains grains;
+    struct cafe_winograd_weights weights;
+    int64_t m, parts; /* channels out of an item, items that share a block */
+    int64_t scratch;
+    atomic_int status, strange;
+};
+
+static T *ENTRY(winograd_scratch)(struct ENTRY(winograd_call) *call) {
+    T *scratch = cafe_scratch((size_t)call->scratch * sizeof(T));
+    if (!scratch) atomic_store(&call->status, CAFE_NO_MEMORY);
+    return scratch;
+}
+
+static int ENTRY(winograd_status)(struct ENTRY(winograd_call) *call) {
+    int status = atomic_load(&call->status);
+    return status == CAFE_OK && atomic_load(&call->strange) ? CAFE_NOT_FINITE : status;
+}
+
+/* Items: groups, runs of channels out, runs of channels in. */
+static void ENTRY(winograd_kernel_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(winograd_call) *call = context;
+    const struct cafe_winograd *g = &call->g;
+    const struct cafe_winograd_weights *w = &call->weights;
+    const int64_t outs = g->wide / CAFE_WINOGRAD_RUN, ins = cafe_ceil_div(g->c, CHANNELS);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t k0 = i % ins * CHANNELS, first = i / ins % outs * CAFE_WINOGRAD_RUN, group = i / ins / outs;
+        TABLE->winograd_kernel(call->u + group * g->spots * g->wide * g->c, call->w + group * w->group, w->out, w->in, w->turned, first,
+                               cafe_min(CAFE_WINOGRAD_RUN, g->o - first), k0, cafe_min(CHANNELS, g->c - k0), g);
+    }
+}
+
+/* Items: runs of images, groups, blocks of tiles, parts of the channels out. */
+static void ENTRY(winograd_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(winograd_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const struct cafe_winograd *g = &call->g;
+    const int64_t blocks = g->cut.down * g->cut.across;
+    T *scratch = ENTRY(winograd_scratch)(call);
+    int strange = 0;
+    for (int64_t i = begin; scratch && i < end; i++) {
+        int64_t first = i % call->parts * call->m, block = i / call->parts % blocks, group = i / call->parts / blocks % p->groups;
+        int64_t image = i / call->parts / blocks / p->groups * g->images, o = group * g->o + first;
+        struct cafe_conv_block b = cafe_winograd_block(g, block, cafe_min(g->images, p->n - image));
+        TABLE->winograd(call->y + (image * p->o + o) * p->oh * p->ow, call->x + (image * p->c + group * g->c) * p->h * p->w,
+                        call->u + group * g->spots * g->wide * g->c, call->bias ? call->bias + o : NULL, first, cafe_min(call->m, g->o - first), g, p,
+                        &b, &strange, scratch);
+    }
+    if (strange) atomic_store(&call->strange, 1);
+}
+
+int ENTRY(winograd)(T *y, const T *x, const T *w, const T *bias, T *u, const struct cafe_conv *p, int64_t m, struct cafe_winograd_weights weights) {
+    struct ENTRY(winograd_call) call = {.y = y, .x = x, .w = w, .bias = bias, .u = u, .p = *p, .g = cafe_winograd(p, m), .weights = weights};
+    struct cafe_winograd *g = &call.g;
+    const int64_t kernels = p->groups * (g->wide / CAFE_WINOGRAD_RUN) * cafe_ceil_div(g->c, CHANNELS);
+    cafe_for(kernels, 1, 2 * p->o * g->c * g->spots, CAFE_SERIAL_CHEAP, ENTRY(winograd_kernel_task), &call);
+    const int64_t threads = cafe_get_num_threads(), wanted = threads == 1 ? 1 : 2 * threads, blocks = p->groups * g->cut.down * g->cut.across;
+    g->images = cafe_min(g->images, p->n * blocks / wanted > 1 ? p->n * blocks / wanted : 1);
+    const int64_t items = cafe_ceil_div(p->n, g->images) * blocks, runs = g->wide / CAFE_WINOGRAD_RUN;
+    call.m = (items < wanted ? cafe_ceil_div(runs * items, wanted) : runs) * CAFE_WINOGRAD_RUN;
+    call.parts = cafe_ceil_div(g->o, call.m);
+    const int64_t tiles = cafe_winograd_tiles(g), seen = tiles * g->spots * g->in + cafe_winograd_window(g, g->in), out = tiles * g->m * g->m * g->out;
+    call.scratch = tiles * g->spots * g->out + (seen > out ? seen : out) + CAFE_WINOGRAD_SLACK;
+    cafe_for(items * call.parts, 1, p->n * p->o * p->oh * p->ow * g->c * 4, CAFE_SERIAL_FMA, ENTRY(winograd_task), &call);
+    return ENTRY(winograd_status)(&call);
+}
+
+/* ---- the gradient of the kernel ---- */
+
+/* Items: grains of images, groups, runs of channels in. */
+static void ENTRY(winograd_weight_grad_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(winograd_call) *call = context;
+    const struct cafe_conv *p = &call->p;
+    const struct cafe_winograd *g = &call->g;
+    const struct winograd_grains *s = &call->grains;
+    T *scratch = ENTRY(winograd_scratch)(call);
+    int strange = 0;
+    for (int64_t i = begin; scratch && i < end; i++) {
+        int64_t first = i % s->runs * s->channels, group = i / s->runs % p->groups, grain = i / s->runs / p->groups, image = grain * s->images;
+        TABLE->winograd_weight_grad(call->y + grain * s->result + group * g->o * g->c * 9 + first, call->x + (image * p->o + group * g->o) * p->oh * p->ow,
+                                    call->w + (image * p->c + group * g->c + first) * p->h * p->w, cafe_min(s->images, p->n - image),
+                                    cafe_min(s->channels, g->c - first), g, p, &strange, scratch);
+    }
+    if (strange) atomic_store(&call->strange, 1);
+}
+
+/* Adds the grains' sums, in order, into the first. */
+static void ENTRY(winograd_sum_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(winograd_call) *call = context;
+    for (int64_t grain = 1; grain < call->grains.grains; grain++) TABLE->conv_add(call->y + begin, call->y + grain * call->grains.result + begin, end - begin);
+}
+
+int ENTRY(winograd_weight_grad)(T *dw, const T *dy, const T *x, T *work, const struct cafe_conv *p, int64_t m) {
+    struct ENTRY(winograd_call) call = {.y = work, .x = dy, .w = x, .p = *p, .g = cafe_winograd(p, m), .grains = winograd_grains(p)};
+    struct cafe_winograd *g = &call.g;
+    const struct winograd_grains *s = &call.grains;
+    g->in = cafe_winograd_wide(s->channels) + 16;
+    const int64_t tiles = cafe_winograd_tiles(g);
+    call.scratch = g->spots * (g->o * cafe_winograd_wide(s->channels) + tiles * (g->in + g->out)) + CAFE_WINOGRAD_SLACK;
+    call.scratch += cafe_winograd_window(g, g->in > g->out ? g->in : g->out);
+    cafe_for(s->grains * p->groups * s->runs, 1, p->n * p->oh * p->ow * s->result / 2, CAFE_SERIAL_FMA, ENTRY(winograd_weight_grad_task), &call);
+    cafe_for(s->result, CAFE_GRAIN, s->grains * s->result, CAFE_SERIAL_CHEAP, ENTRY(winograd_sum_task), &call);
+    const int64_t size = sizeof(T), shape[3] = {p->groups, g->o * g->c, 9}, strides[3] = {9 * g->o * g->c * size, size, g->o * g->c * size};
+    cafe_copy_strided(dw, work, 3, shape, strides, size);
+    return ENTRY(winograd_status)(&call);
+}
+
+#endif

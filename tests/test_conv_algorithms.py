@@ -1,0 +1,207 @@
+"""The algorithms of convolution: how one is chosen, that each computes the same thing, and that Winograd's keep what they promise."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from expect import raises
+
+import cafe
+from cafe import Error, Tensor, Var, kernels
+from cafe.kernels import _ffi
+from cafe.kernels.conv import ALGORITHMS, Geometry
+from cafe.testing import assert_close, assert_same_bits
+
+in_c = pytest.mark.skipif(_ffi.BACKEND != "c", reason="the twins know one algorithm")
+KNOWN = "one of auto, im2col, implicit, winograd2, winograd4, direct"
+WINOGRAD = {"winograd2": 6e-7, "winograd4": 4e-6}  # bounds of the relative error, root mean square, in F32
+
+
+def geometry(padding: int = 1, groups: int = 1, algorithm: str = "auto", stride: int = 1, dilation: int = 1) -> Geometry:
+    return Geometry((stride,) * 2, (padding,) * 2, (dilation,) * 2, groups, algorithm)
+
+
+def operands(c: int, o: int, size: tuple[int, int], g: Geometry, n: int = 2, dtype: Any = np.float32, k: int = 3) -> tuple[Any, Any, Any]:
+    """x, w, a gradient of y."""
+    rng = np.random.default_rng(c + 31 * o)
+    x, w = rng.standard_normal((n, c, *size)), rng.standard_normal((o, c // g.groups, k, k)) / np.sqrt(k * k * c)
+    return x.astype(dtype), w.astype(dtype), rng.standard_normal(kernels.twins.conv(x, w, None, g).shape).astype(dtype)
+
+
+def three(x: Any, w: Any, dy: Any, g: Geometry) -> list[Any]:
+    """The convolution and its two gradients."""
+    return [
+        kernels.conv(x, w, None, g),
+        kernels.conv_input_grad(dy, w, x.shape[2:], g),
+        kernels.conv_weight_grad(dy, x, w.shape[2:], g),
+    ]
+
+
+def exact(x: Any, w: Any, dy: Any, g: Geometry) -> list[Any]:
+    return three(*(a.astype(np.float64) for a in (x, w, dy)), replace(g, algorithm="implicit"))
+
+
+def distance(got: Any, expected: Any) -> float:
+    """The relative error, root mean square."""
+    return float(np.sqrt(np.square(got - expected).mean() / np.square(expected).mean()))
+
+
+# -- choosing
+
+
+def test_a_choice_holds_inside_and_the_one_before_comes_back() -> None:
+    assert cafe.get_conv_algorithm() == "auto"
+    with cafe.conv_algorithm("winograd4"):
+        with cafe.conv_algorithm("direct"):
+            assert cafe.get_conv_algorithm() == "direct"
+        assert cafe.get_conv_algorithm() == "winograd4"
+        with raises(Error, "conv_algorithm: unknown algorithm 'fft'", KNOWN), cafe.conv_algorithm("fft"):
+            pass
+        assert cafe.get_conv_algorithm() == "winograd4"
+    assert cafe.get_conv_algorithm() == "auto"
+
+
+def test_a_setting_is_every_threads_and_a_context_one_threads() -> None:
+    seen: list[str] = []
+    try:
+        cafe.set_conv_algorithm("im2col")
+        with cafe.conv_algorithm("direct"):
+            other = threading.Thread(target=lambda: seen.append(cafe.get_conv_algorithm()))
+            other.start()
+            other.join()
+            seen.append(cafe.get_conv_algorithm())
+    finally:
+        cafe.set_conv_algorithm("auto")
+
+    assert seen == ["im2col", "direct"]
+    with raises(Error, "set_conv_algorithm: unknown algorithm 'gemm'", KNOWN):
+        cafe.set_conv_algorithm("gemm")
+
+
+@in_c
+def test_a_gradient_goes_by_the_algorithm_of_its_convolution() -> None:
+    x, w, dy = operands(16, 16, (9, 9), geometry())
+    xv, wv = Var(x), Var(w)
+    with cafe.conv_algorithm("winograd4"):
+        y = xv.conv2d(wv, 1)
+    grads = (y * Tensor(dy)).sum_all().backward()
+
+    for got, expected in zip((y, grads[xv], grads[wv]), three(x, w, dy, geometry(algorithm="winograd4"))):
+        assert_same_bits(got, expected)
+    assert not np.array_equal(grads[wv].numpy(), three(x, w, dy, geometry())[2])
+
+
+# -- each computes the same thing
+
+SHAPES = [
+    ((4, 6), (7, 5), geometry()),
+    ((4, 6), (1, 1), geometry()),
+    ((3, 5), (9, 8), geometry(0)),
+    ((8, 4), (6, 11), geometry(2, 2)),
+    ((6, 6), (8, 8), geometry(1, 6)),
+    ((4, 3), (9, 7), geometry(1, 1, stride=2)),
+    ((4, 3), (9, 7), geometry(2, 1, dilation=2)),
+    ((33, 34), (13, 2), geometry(1)),
+    ((18, 40), (4, 61), geometry(4)),
+]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("channels, size, g", SHAPES, ids=lambda v: str(v))
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_every_algorithm_computes_the_convolution_and_its_gradients(algorithm: str, channels: Any, size: Any, g: Geometry, n: int) -> None:
+    """Where it cannot, another does."""
+    x, w, dy = operands(*channels, size, g, n, np.float64)
+    bias = np.arange(w.shape[0], dtype=np.float64)
+    chosen = replace(g, algorithm=algorithm)
+    for got, expected in zip(three(x, w, dy, chosen), three(x, w, dy, replace(g, algorithm="implicit"))):
+        assert_close(got, expected, 1e-12)
+    assert_close(kernels.conv(x, w, bias, chosen), kernels.twins.conv(x, w, bias, g), 1e-12)
+
+
+@in_c
+@pytest.mark.parametrize("algorithm", ["im2col", "direct"])
+@pytest.mark.parametrize("channels, size, g", SHAPES, ids=lambda v: str(v))
+def test_the_plain_sums_have_the_same_bits(algorithm: str, channels: Any, size: Any, g: Geometry) -> None:
+    x, w, _ = operands(*channels, size, g)
+    b = np.arange(w.shape[0], dtype=np.float32)
+
+    assert_same_bits(kernels.conv(x, w, b, replace(g, algorithm=algorithm)), kernels.conv(x, w, b, replace(g, algorithm="implicit")))
+
+
+@in_c
+def test_auto_looks_at_an_images_sizes() -> None:
+    """Winograd's F(2 × 2) from 16 channels in and out and 36 places on, in F32; else the plain sum's bits."""
+    for c, o, size, dtype, algorithm in [
+        (16, 16, (6, 6), np.float32, "winograd2"),
+        (15, 16, (6, 6), np.float32, "implicit"),
+        (16, 15, (6, 6), np.float32, "implicit"),
+        (16, 16, (5, 7), np.float32, "implicit"),
+        (16, 16, (6, 6), np.float64, "implicit"),
+    ]:
+        x, w, dy = operands(c, o, size, geometry(), 1, dtype)
+        other = "implicit" if algorithm == "winograd2" else "winograd2"
+        for got, same, unlike in zip(*(three(x, w, dy, geometry(algorithm=a)) for a in ("auto", algorithm, other))):
+            assert_same_bits(got, same)
+            assert not np.array_equal(got, unlike)
+
+
+# -- Winograd's
+
+
+@in_c
+@pytest.mark.parametrize("algorithm", WINOGRAD)
+@pytest.mark.parametrize("c, o, side", [(16, 16, 24), (64, 64, 20), (128, 40, 14), (40, 256, 9), (256, 256, 7), (512, 96, 6)])
+def test_winograds_error(algorithm: str, c: int, o: int, side: int) -> None:
+    g = geometry(algorithm=algorithm)
+    x, w, dy = operands(c, o, (side, side), g)
+    for got, expected in zip(three(x, w, dy, g), exact(x, w, dy, g)):
+        assert distance(got, expected) <= WINOGRAD[algorithm]
+        assert not np.array_equal(got, expected.astype(np.float32))
+
+
+@in_c
+@pytest.mark.parametrize("algorithm", WINOGRAD)
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 3e38])
+def test_what_is_not_finite_does_not_spread(algorithm: str, value: float) -> None:
+    """It stands where the plain sum has it, and another image has the bits that it has without."""
+    g, plain = geometry(algorithm=algorithm), geometry(algorithm="implicit")
+    x, w, dy = operands(16, 18, (11, 13), g)
+    bad_x, bad_dy = x.copy(), dy.copy()
+    bad_x[1, 3, 5, 6] = bad_dy[0, 2, 4, 4] = value
+    w[:, 7] = 0
+    for got, other in zip(three(bad_x, w, bad_dy, g), three(bad_x, w, bad_dy, plain)):
+        finite = np.isfinite(other)
+        assert np.array_equal(np.isfinite(got), finite)
+        assert_same_bits(got[~finite], other[~finite])
+        if abs(value) != 3e38:
+            assert finite.any() and not finite.all()
+    image = kernels.conv(bad_x, w, None, g)[0]
+    assert_same_bits(image, kernels.conv(x, w, None, g)[0])
+    w[4, 2, 1, 1] = value
+    assert np.array_equal(np.isfinite(kernels.conv(x, w, None, g)), np.isfinite(kernels.conv(x, w, None, plain)))
+
+
+@in_c
+@pytest.mark.parametrize("algorithm", WINOGRAD)
+def test_winograds_bits_do_not_depend_on_threads_or_batch(algorithm: str) -> None:
+    before = _ffi.num_threads()
+    try:
+        for c, o, size, n in [(20, 50, (23, 29), 3), (130, 100, (7, 7), 9), (16, 70, (5, 300), 2), (70, 130, (9, 9), 1)]:
+            g = geometry(algorithm=algorithm)
+            x, w, dy = operands(c, o, size, g, n)
+            _ffi.set_num_threads(1)
+            alone = three(x, w, dy, g)
+            for threads in (2, 3, 8):
+                _ffi.set_num_threads(threads)
+                for got, expected in zip(three(x, w, dy, g), alone):
+                    assert_same_bits(got, expected, f"{threads} threads")
+            for i in range(n):
+                for got, expected in zip(three(x[i : i + 1], w, dy[i : i + 1], g)[:2], alone):
+                    assert_same_bits(got, expected[i : i + 1], f"image {i}")
+    finally:
+        _ffi.set_num_threads(before)
