@@ -31,7 +31,6 @@ from cafe.ops.base import Meta, Op, Record, Result
 
 _next = itertools.count(1).__next__
 _F32 = np.dtype(np.float32)
-_ALONE = (True,)  # what a node with one input needs
 
 
 class _Recording(threading.local):
@@ -72,26 +71,50 @@ class Operand(Protocol):
 
 
 class Node(Record):
-    """One recorded application of an op, or (op None) a variable: the record that the op's backward sees, and its place in the graph.
+    """One recorded application of an op: the record that the op's backward sees, and its place in the graph.
 
     inputs: what the backward is given: arrays that are kept, for the others their shape and dtype (of an input inside the graph its node,
-    which has both); None once they were let go. half: whether F16 or BF16 are among what it keeps. owner: a variable's id.
+    which has both); None once they were let go. half: whether F16 or BF16 are among what it keeps.
     """
 
-    __slots__ = ("dtype", "half", "inputs", "op", "owner", "parents", "seq", "shape", "versions")
+    __slots__ = ("dtype", "half", "inputs", "op", "parents", "seq", "shape", "versions")
 
-    owner: int
+    op: Op | None
+    half: bool
+    inputs: Sequence[Any] | None
+    parents: Sequence[Node | None]
+    versions: Sequence[tuple[Version, int]]
 
-    def __init__(self, op: Op | None, parents: Sequence[Node | None], y: Array) -> None:
+    def __init__(
+        self,
+        op: Op,
+        operands: Sequence[Operand],
+        parents: list[Node | None],
+        arrays: list[Any],
+        half: bool,
+        y: Array,
+        saved: Any,
+        const: Any,
+    ) -> None:
         self.seq = _next()
         self.op = op
         self.parents = parents
         self.shape = y.shape
         self.dtype = y.dtype
-        self.inputs: Sequence[Any] | None = ()
-        self.versions: Sequence[tuple[Version, int]] = ()
-        self.y = self.saved = self.const = None
-        self.half = False
+        self.half = half
+        self.saved = saved
+        self.const = const
+        self.versions = ()
+        kept, others, output = _places(op.keep, len(arrays))
+        self.y = y if output else None
+        for i in kept:
+            version = operands[i]._version
+            if version is not None:
+                self.versions = (*self.versions, (version, version.count))
+        for i in others:  # the list of arrays is the node's from here on
+            a, parent = arrays[i], parents[i]
+            arrays[i] = Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype) if parent is None or half else parent
+        self.inputs = arrays
 
     def release(self) -> None:
         """Lets go of what the backward needed, and of the rest of the graph: a loss that is kept holds nothing but its number."""
@@ -99,13 +122,26 @@ class Node(Record):
         self.versions = self.parents = ()
 
 
-def leaf(data: Array, owner: int) -> Node | None:
+@functools.cache
+def _places(keep: str, count: int) -> tuple[list[int], list[int], bool]:
+    """Which of so many inputs `keep` names, which it does not, and whether it names the output."""
+    kept = [i for i in range(count) if "*" in keep or str(i) in keep]
+    return kept, [i for i in range(count) if i not in kept], "y" in keep
+
+
+class Leaf(Node):
+    """A variable. owner: its id."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, data: Array, owner: int) -> None:
+        self.seq, self.op, self.owner = _next(), None, owner
+        self.shape, self.dtype = data.shape, data.dtype
+
+
+def leaf(data: Array, owner: int) -> Leaf | None:
     """The node of the variable with this id; None for integers, which have no gradient."""
-    if data.dtype.kind in "iu":
-        return None
-    node = Node(None, (), data)
-    node.owner = owner
-    return node
+    return None if data.dtype.kind in "iu" else Leaf(data, owner)
 
 
 def is_half(dtype: np.dtype[Any]) -> bool:
@@ -138,39 +174,13 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     dtype = y.dtype
     if not any(parents) or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):
         return y, None, const
-    node = Node(op, parents, y)
-    node.half = half is not None or (dtype is not _F32 and is_half(dtype))
-    node.saved, node.const = saved, const
-    _keep(node, op.keep, operands, arrays, y)
-    return y, node, const
+    halves = half is not None or (dtype is not _F32 and is_half(dtype))
+    return y, Node(op, operands, parents, arrays, halves, y, saved, const), const
 
 
 def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
     with tracing.span(tracing.Level.TRACE, op.name, inputs=[a.shape for a in arrays], dtype=arrays[0].dtype if arrays else None):
         return op.forward(kernels, *arrays)
-
-
-def _keep(node: Node, keep: str, operands: Sequence[Operand], arrays: list[Array], y: Array) -> None:
-    """Holds what the backward asks for, with the versions that it had. The list of arrays becomes the node's."""
-    kept, others, output = _places(keep, len(arrays))
-    inputs: list[Any] = arrays
-    for i in others:
-        a, parent = arrays[i], node.parents[i]
-        inputs[i] = Meta(a.shape, _F32 if is_half(a.dtype) else a.dtype) if parent is None or node.half else parent
-    for i in kept:
-        version = operands[i]._version
-        if version is not None:
-            node.versions = (*node.versions, (version, version.count))
-    node.inputs = inputs
-    if output:
-        node.y = y
-
-
-@functools.cache
-def _places(keep: str, count: int) -> tuple[list[int], list[int], bool]:
-    """Which of so many inputs `keep` names, which it does not, and whether it names the output."""
-    kept = [i for i in range(count) if "*" in keep or str(i) in keep]
-    return kept, [i for i in range(count) if i not in kept], "y" in keep
 
 
 class GraphMode(Protocol):
@@ -248,7 +258,7 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    node.need = _ALONE if len(inputs) == 1 else [parent is not None for parent in node.parents]
+    node.need = (True,) * len(inputs) if None not in node.parents else [parent is not None for parent in node.parents]
     record: Record = node
     if graph is not None:
         record = Record(node.need, None if node.y is None else graph.wrap(node.y, node), None, _wrap_const(graph, node.const))

@@ -58,18 +58,20 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n).
 
     Bound: matmul's, and half an ulp for the bias.
-    Raises: ShapeMismatchBinaryOp when x and w differ in k.
+    Raises: ShapeMismatchBinaryOp for other ranks, and when x and w differ in k, w and b in n.
     """
     dtype, shape, sizes = x.dtype, x.shape, w.shape
-    found = _LINEAR.get(dtype)
-    if found is None or w.dtype is not dtype or (b is not None and (b.dtype is not dtype or b.shape != sizes[:1])):
-        return twins.linear(x, w, b)
-    if len(sizes) != 2 or shape[-1:] != sizes[1:]:
+    if len(sizes) != 2 or not shape or shape[-1] != sizes[1]:
         raise ShapeMismatchBinaryOp("linear", shape, sizes)
+    if b is not None and b.shape != sizes[:1]:
+        raise ShapeMismatchBinaryOp("linear (weight, bias)", sizes, b.shape)
+    found = _LINEAR.get(dtype)
+    if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
+        return twins.linear(x, w, b)
+    n, k = sizes
     if len(shape) != 2:
-        *outer, k = shape
-        return linear(x.reshape(prod(outer), k), w, b).reshape(*outer, sizes[0])
-    (m, k), n = shape, sizes[0]
+        return linear(x.reshape(prod(shape[:-1]), k), w, b).reshape(*shape[:-1], n)
+    m = shape[0]
     y: Array = memory.empty((m, n), dtype)
     f, p = found
     xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m)
@@ -100,12 +102,12 @@ def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tup
     f, p = found
     if not (g.flags.c_contiguous and x.flags.c_contiguous and w.flags.c_contiguous):
         g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
-    (n, k), null = w.shape, _ffi.NULL
-    gx = memory.empty(x.shape, dtype) if need[0] else None
+    (n, k), shape, null = w.shape, x.shape, _ffi.NULL
+    gx = memory.empty(shape, dtype) if need[0] else None
     gw = memory.empty((n, k), dtype) if need[1] else None
     gb = memory.empty((n,), dtype) if need[2] else None
     results = null if gx is None else p(gx), null if gw is None else p(gw), null if gb is None else p(gb)
-    status = f(*results, p(g), p(x), p(w), prod(x.shape[:-1]), k, n)
+    status = f(*results, p(g), p(x), p(w), shape[0] if len(shape) == 2 else prod(shape[:-1]), k, n)
     if status:
         _ffi.check(status)
     return gx, gw, gb

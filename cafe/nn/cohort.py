@@ -61,10 +61,13 @@ class Cohort:
 
     def gradients(self, grads: GradStore) -> list[Array] | None:
         """The gradients in the masters' dtype; nothing if no variable has one, None if only some have."""
-        found = grads._arrays(self.ids)
+        found, dtype = grads._arrays(self.ids), self.dtype
         if found and len(found) != len(self.ids):
             return None
-        return [g if g.dtype is self.dtype else kernels.cast(g, self.dtype) for g in found]
+        for g in found:
+            if g.dtype is not dtype:
+                return [kernels.cast(g, dtype) for g in found]
+        return found
 
     def split(self, grads: GradStore) -> list[Cohort]:
         """Those with a gradient, and those without."""

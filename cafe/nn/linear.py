@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cafe.errors import ShapeMismatchBinaryOp
 from cafe.ops import matmul as ops
 from cafe.tensor.base import apply
 from cafe.tensor.core import Tensor
@@ -38,17 +39,14 @@ class Linear(Module):
 
     def forward(self, xs: Tensor) -> Tensor:
         """xs wᵀ + b."""
-        w, b = self.weight, self.bias
-        x_, w_ = xs._data, w._data
-        dtype, shape, given = w_.dtype, w_.shape, x_.shape
-        if len(given) < 2 or len(shape) != 2 or given[-1] != shape[1] or x_.dtype is not dtype or dtype.kind in "iu":
+        w, b, x_ = self.weight, self.bias, xs._data
+        dtype = w._data.dtype
+        if x_.dtype is not dtype or x_.ndim < 2 or dtype.kind in "iu" or (b is not None and b._data.dtype is not dtype):
             return self._in_parts(xs)
-        if b is None:
-            return apply(_LINEAR, xs, w)
-        b_ = b._data
-        if b_.shape != shape[:1] or b_.dtype is not dtype:
+        try:
+            return apply(_LINEAR, xs, w) if b is None else apply(_LINEAR, xs, w, b)
+        except ShapeMismatchBinaryOp:
             return self._in_parts(xs)
-        return apply(_LINEAR, xs, w, b)
 
     def _in_parts(self, xs: Tensor) -> Tensor:
         """Product and sum as candle takes them: with the errors of each, and with a bias that has to be broadcast."""

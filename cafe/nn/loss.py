@@ -26,6 +26,7 @@ _CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (
 _MSE = {with_grad: loss_ops.Mse(with_grad) for with_grad in (False, True)}
 _BCE = loss_ops.BceWithLogits()
 _REDUCTIONS = ("mean", "sum", "none")
+_F32 = DType.F32.numpy
 _WITH_SENTINEL = (DType.U8.numpy, DType.U32.numpy, DType.I64.numpy)
 
 
@@ -263,9 +264,13 @@ def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
 
 def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
     """Raises candle's error for the op unless both have one shape and one float dtype."""
-    check_tensors("loss", lhs, rhs)
-    a, b = lhs._data, rhs._data
-    if a.shape == b.shape and a.dtype is b.dtype and a.dtype.kind == "f":
+    try:
+        a, b = lhs._data, rhs._data
+    except AttributeError:
+        check_tensors("loss", lhs, rhs)
+        raise
+    dtype = a.dtype
+    if a.shape == b.shape and dtype is b.dtype and (dtype is _F32 or dtype.kind == "f"):
         return
     if a.shape != b.shape:
         raise ShapeMismatchBinaryOp(op, a.shape, b.shape).help("a loss does not broadcast: reshape one side to the other's shape")

@@ -79,7 +79,9 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     except AttributeError:
         check_tensors(op.name, *tensors)
         raise
-    version = tensors[0]._version if op.views else None
+    if not op.views:
+        return wrap(y, node)
+    version = tensors[0]._version
     if version is not None and not shares_memory(y, tensors[0]._data):
         version = None
     return wrap(y, node, version)

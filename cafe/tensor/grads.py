@@ -9,7 +9,7 @@ import numpy as np
 
 from cafe.dtype import Array
 from cafe.errors import Error, ShapeMismatchBinaryOp
-from cafe.tape import Node
+from cafe.tape import Leaf, Node
 
 from .base import Base, check_tensors, wrap
 
@@ -140,7 +140,7 @@ class GradStore:
         """What the tape found: arrays, or Tensors where the walk was recorded."""
         store = cls()
         for node, g in found.items():
-            key = node.owner if node.op is None else retained[node]
+            key = node.owner if isinstance(node, Leaf) else retained[node]
             done = node.op is None and g.dtype is node.dtype and g.flags.c_contiguous
             store._grads[key] = g if done or isinstance(g, Base) else _settled(g, node)
         return store
