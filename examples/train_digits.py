@@ -16,6 +16,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from terminal import positive
+
 import cafe
 from cafe import D, DType, Tensor
 from cafe.nn import AdamW, Linear, Module, VarBuilder, VarMap, linear, loss
@@ -111,19 +113,6 @@ def plot(losses: Iterable[float], path: pathlib.Path) -> None:
     axes: Any = figure.add_subplot(xlabel="epoch", ylabel="mean cross-entropy", yscale="log", title="training on the digits")
     axes.plot(list(losses))
     figure.savefig(path)
-
-
-def positive(kind: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A number above 0 on the command line."""
-
-    def parse(text: str) -> Any:
-        number = kind(text)
-        if not number > 0:
-            raise argparse.ArgumentTypeError(f"a number above 0 is wanted, got {text}")
-        return number
-
-    parse.__name__ = kind.__name__  # argparse shows it where the text is no number
-    return parse
 
 
 def command_line(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -19,6 +19,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from terminal import Bar, positive
+
 import cafe
 from cafe import D, DType, Tensor
 from cafe.io.idx import read_idx
@@ -40,10 +42,6 @@ from cafe.nn import (
 )
 from cafe.tools.data import Rows, batches, shuffled
 
-try:
-    from tqdm import tqdm
-except ImportError:
-    tqdm = None
 try:
     from matplotlib.figure import Figure
 except ImportError:
@@ -148,7 +146,7 @@ class Training:
                     self.opt.step(error.backward())
                     self.losses = self.losses.slice_assign([slice(self.step, self.step + 1)], error.detach().reshape(1))
                     self.step += 1
-                    bar.show(epoch, error.item())
+                    bar.show(f"epoch {epoch + 1}, loss {error.item():.3f}")
                     if self.step % self.options.every == 0:
                         self.save()
         self.save()
@@ -165,30 +163,6 @@ class Training:
         return content.hexdigest()[:16]
 
 
-class Bar:
-    """The progress: a bar where there is tqdm, a line every hundred steps elsewhere."""
-
-    def __init__(self, steps: int, start: int) -> None:
-        self.steps, self.at = steps, start
-        self.bar = None if tqdm is None else tqdm(total=steps, initial=start, unit="step", mininterval=0.5)
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-    def show(self, epoch: int, error: float) -> None:
-        """One step further."""
-        self.at += 1
-        if self.bar is not None:
-            self.bar.set_postfix_str(f"epoch {epoch + 1}, loss {error:.3f}", refresh=False)
-            self.bar.update()
-        elif self.at % 100 == 0 or self.at == self.steps:
-            print(f"step {self.at}/{self.steps}, epoch {epoch + 1}: loss {error:.3f}", flush=True)
-
-
 def plot(losses: Sequence[float], path: pathlib.Path) -> None:
     """Draws the loss of each step, and its mean over fifty, into a file."""
     figure = Figure(figsize=(7, 4), layout="constrained")
@@ -198,26 +172,18 @@ def plot(losses: Sequence[float], path: pathlib.Path) -> None:
     figure.savefig(path)
 
 
-def positive(text: str) -> int:
-    """A whole number above 0 on the command line."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"a number above 0 is wanted, got {text}")
-    return number
-
-
 def command_line(arguments: Sequence[str] | None) -> argparse.Namespace:
     """What the user wants."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=pathlib.Path, default=DEBIAN, help="folder with the four IDX files, packed or not")
-    parser.add_argument("--epochs", type=positive, default=3)
-    parser.add_argument("--batch", type=positive, default=64, help="photos a step")
+    parser.add_argument("--epochs", type=positive(int), default=3)
+    parser.add_argument("--batch", type=positive(int), default=64, help="photos a step")
     parser.add_argument("--lr", type=float, default=3e-3, help="learning rate at the start")
-    parser.add_argument("--widths", type=positive, nargs="+", default=[16, 32], help="channels of each stage")
+    parser.add_argument("--widths", type=positive(int), nargs="+", default=[16, 32], help="channels of each stage")
     parser.add_argument("--seed", type=int, default=0, help="for the initial weights and the order of the photos")
-    parser.add_argument("--limit", type=positive, help="train on so many photos only")
+    parser.add_argument("--limit", type=positive(int), help="train on so many photos only")
     parser.add_argument("--checkpoint", type=pathlib.Path, default=pathlib.Path("fashion.safetensors"), help="where the run is kept")
-    parser.add_argument("--every", type=positive, default=200, help="steps between checkpoints")
+    parser.add_argument("--every", type=positive(int), default=200, help="steps between checkpoints")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint if it is there")
     parser.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="draw the loss of each step")
     options = parser.parse_args(arguments)
