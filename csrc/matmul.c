@@ -12,22 +12,24 @@
 #include "threads.h"
 
 /* C as groups of columns, each as runs of rows. An item is one run in one group; items count down a group, then group by group,
- * then matrix by matrix, so that a thread's items make few rectangles, large ones. */
+ * then matrix by matrix, so that a thread's items make few rectangles, large ones. Groups differ by a panel of columns at most. */
+enum { PANEL_COLUMNS = 32 };
 struct matmul_grid {
-    int64_t columns, groups; /* a group's width, how many in n */
-    int64_t rows, runs;      /* a run's height, how many in m */
+    int64_t n, panels, groups;
+    int64_t rows, runs; /* a run's height, how many in m */
 };
 
 static struct matmul_grid matmul_cut(int64_t m, int64_t n) {
-    enum { FEW_ROWS = 16, NARROW = 64, WIDE = 256, RUN = 8 };
-    struct matmul_grid g;
-    int64_t wide = m <= FEW_ROWS ? NARROW : WIDE; /* few rows: B is read once, by whoever; many: a group's B is packed once */
-    g.columns = cafe_ceil_div(cafe_ceil_div(n, cafe_ceil_div(n, wide)), 32) * 32;
-    g.groups = cafe_ceil_div(n, g.columns);
+    enum { FEW_ROWS = 16, NARROW = 64, WIDE = 256, RUN = 4 };
+    struct matmul_grid g = {.n = n, .panels = cafe_ceil_div(n, PANEL_COLUMNS)};
+    g.groups = cafe_ceil_div(n, m <= FEW_ROWS ? NARROW : WIDE); /* few rows: B is read once, by whoever; many: a group's B is packed once */
     g.rows = m <= FEW_ROWS ? m : RUN;
     g.runs = cafe_ceil_div(m, g.rows);
     return g;
 }
+
+/* Where a group begins; where they end for one more than the last. */
+static int64_t matmul_column(const struct matmul_grid *g, int64_t group) { return cafe_min(g->n, g->panels * group / g->groups * PANEL_COLUMNS); }
 
 #define REAL f32
 #include "matmul.c"
@@ -50,14 +52,14 @@ struct ENTRY(matmul_call) {
 /* One rectangle of one matrix: `groups` groups from `group` on, `runs` runs from `run` on. */
 static void ENTRY(matmul_rectangle)(struct ENTRY(matmul_call) *call, int64_t matrix, int64_t group, int64_t groups, int64_t run, int64_t runs, T *scratch) {
     struct cafe_matmul p = call->p;
-    int64_t i = run * call->grid.rows, j = group * call->grid.columns, left = matrix, a = i * p.a_row, b = j * p.b_col;
+    int64_t i = run * call->grid.rows, j = matmul_column(&call->grid, group), left = matrix, a = i * p.a_row, b = j * p.b_col;
     for (int64_t d = call->rank - 1; d >= 0; left /= call->batch[d], d--) {
         a += left % call->batch[d] * call->a_batch[d];
         b += left % call->batch[d] * call->b_batch[d];
     }
     T *c = call->c + (matrix * p.m + i) * p.n + j;
     p.m = cafe_min(p.m - i, runs * call->grid.rows);
-    p.n = cafe_min(p.n - j, groups * call->grid.columns);
+    p.n = matmul_column(&call->grid, group + groups) - j;
     TABLE->matmul(c, call->a + a, call->b + b, call->bias ? call->bias + j * p.bias_col : NULL, &p, scratch);
 }
 
