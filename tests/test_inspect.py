@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -13,6 +15,7 @@ from expect import raises
 from pickles import archive, dict_of, floats, named, program, storage, tensor
 from test_io_gguf import file_of, text
 
+import cafe
 from cafe import Error, Tensor
 from cafe.__main__ import main
 from cafe.errors import FormatError
@@ -182,6 +185,18 @@ def test_json_holds_what_json_can(here: pathlib.Path, capsys: pytest.CaptureFixt
     main(["inspect", "f.pth", "--json"])
     values = json.loads(capsys.readouterr().out)["values"]
     assert values == {"nan": "nan", "raw": r"b'\xff'", "long": [1] * 16 + ["… 20 in all"]}
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(here: pathlib.Path) -> None:
+    safetensors.save({f"{i}": Tensor([1.0]) for i in range(5000)}, "w.safetensors")
+    command = [sys.executable, "-m", "cafe", "inspect", "w.safetensors"]
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(cafe.__file__).resolve().parent.parent)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as ran:
+        assert ran.stdout is not None and ran.stderr is not None
+        assert ran.stdout.readline().startswith(b"w.safetensors: safetensors")
+        ran.stdout.close()
+        assert ran.stderr.read() == b""
+    assert ran.returncode == 0
 
 
 def test_what_goes_wrong_is_one_line_and_a_status(here: pathlib.Path) -> None:

@@ -264,6 +264,14 @@ def test_all_that_is_refused_is_named_and_the_cure_is_said(tmp_path: pathlib.Pat
     assert any("TorchScript" in note for note in caught.value.__notes__)
 
 
+def test_a_torchscript_archive_with_packed_programs_is_named_as_such(tmp_path: pathlib.Path) -> None:
+    path = archive(tmp_path / "f", program(named("__torch__", "Net")))
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/code/__torch__.py", bytes(100_000))
+    with raises(FormatError, "the file asks for `__torch__.Net`, which is refused: tensors are read, nothing is run", "TorchScript"):
+        PthTensors.new(path)
+
+
 def test_a_tar_is_named(tmp_path: pathlib.Path) -> None:
     with tarfile.open(tmp_path / "f", "w") as tar:
         tar.addfile(tarfile.TarInfo("pickle"), io.BytesIO(b""))

@@ -229,7 +229,8 @@ def _zip_parts(path: PathLike, view: memoryview) -> Parts:
     members = {member.filename: member for member in listed}
     if len(members) < len(listed):
         raise FormatError("invalid Zip archive: two members have one name")
-    if sum(member.file_size for member in listed) > len(view):  # else a copy of all would be larger than the file
+    announced = sum(member.file_size for member in listed if "/code/" not in member.filename)  # TorchScript's programs: never read
+    if announced > len(view):  # else a copy of all would be larger than the file
         raise FormatError(f"invalid Zip archive: its members announce more than the {len(view)} bytes that it has").help(
             "PyTorch stores them as they are; a small archive that unpacks to much may be an attack"
         )
