@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from expect import raises
 
-from cafe import D, DType, Tensor, Var
+from cafe import D, DType, Tensor, Var, kernels
 from cafe.errors import (
     BroadcastIncompatibleShapes,
     DimOutOfRange,
@@ -22,6 +22,7 @@ from cafe.errors import (
     ShapeMismatchCat,
     UnexpectedNumberOfDims,
 )
+from cafe.kernels import layout
 
 T = Tensor.arange(0, 24).reshape((2, 3, 4))
 ARRAY = np.arange(24).reshape(2, 3, 4)
@@ -62,6 +63,22 @@ def test_reshape_of_a_transposed_tensor_copies_in_row_major_order() -> None:
     y = T.t().reshape((-1,))
 
     assert y.tolist() == ARRAY.transpose(0, 2, 1).reshape(-1).tolist() and not shares(y, T)
+
+
+def test_a_large_reshape_is_a_view_where_numpys_is_one_and_else_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "_LARGE", 0)  # what small arrays are spared is asked of each
+    whole = np.arange(2 * 3 * 4 * 5 * 2, dtype=np.float32).reshape(2, 3, 4, 10)
+    sources = [whole, whole[..., ::2], whole[..., ::-1], whole[:, 1:], np.broadcast_to(whole[:, :1], whole.shape)]
+    views = 0
+    for source, order in itertools.product(sources, itertools.permutations(range(4))):
+        x = source.transpose(order)
+        n = x.size
+        for shape in ((n,), (2, n // 2), (n // 10, 10), (n // 20, 4, 5), (1, n // 8, 1, 8), (n // 2, 2), (*x.shape[:2], -1)):
+            shape = tuple(n // (x.shape[0] * x.shape[1]) if d == -1 else d for d in shape)
+            y, wanted = kernels.reshape(x, shape), x.reshape(shape)
+            assert np.array_equal(y, wanted) and np.shares_memory(y, x) == np.shares_memory(wanted, x)
+            views += np.shares_memory(wanted, x)
+    assert 20 < views < 800  # both sorts are among them
 
 
 def test_reshape_refuses() -> None:

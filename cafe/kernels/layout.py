@@ -17,6 +17,7 @@ from .base import primitive
 
 _F16, _BF16 = DType.F16.numpy, DType.BF16.numpy
 _WORTH_C = 1024  # elements from which a conversion in C beats NumPy's, call included
+_LARGE = 64 * 1024  # elements from which a copy by C into the pool beats NumPy's, the look at the strides included
 _PAIRS = {
     "F16_F32": (_F16, _ffi.F32),
     "BF16_F32": (_BF16, _ffi.F32),
@@ -30,7 +31,27 @@ _CONVERSIONS = {pair: _ffi.code(name) for name, pair in _PAIRS.items()} if _ffi.
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
     """The same elements in row-major order under another shape: a view if x's strides allow one."""
-    return x.reshape(shape)
+    if x.flags.c_contiguous or x.size < _LARGE or _views(x, shape):
+        return x.reshape(shape)
+    return memory.copy(x).reshape(shape)
+
+
+def _views(x: Array, shape: tuple[int, ...]) -> bool:
+    """Whether x, which is not empty, can be seen under the shape: dims that lie without gaps are one run, and no dim spans two runs."""
+    runs: list[tuple[int, int]] = []  # elements, and the step between the last dim's
+    for n, step in zip(x.shape, x.strides):
+        if runs and runs[-1][1] == n * step:
+            runs[-1] = runs[-1][0] * n, step
+        elif n > 1:
+            runs.append((n, step))
+    sizes = (n for n in shape if n > 1)
+    for count, _ in runs:
+        product = 1
+        while product < count:
+            product *= next(sizes)
+        if product != count:
+            return False
+    return True
 
 
 @primitive
