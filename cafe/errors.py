@@ -65,8 +65,13 @@ def bail(message: str) -> NoReturn:
 
 
 def near(name: str, known: Iterable[str]) -> str | None:
-    """A line of help that offers the names most like `name`, or None where nothing is like it."""
-    close = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    """A line of help that offers the names most like `name`, or None where nothing is like it.
+
+    The same name a few levels deeper or higher is more like it than any other.
+    """
+    names = list(known)
+    close = [k for k in names if k.endswith(f".{name}") or name.endswith(f".{k}")][:3]
+    close = close or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     return "did you mean " + " or ".join(f"`{c}`" for c in close) + "?" if close else None
 
 

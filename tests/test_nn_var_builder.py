@@ -177,6 +177,14 @@ def test_a_model_trained_in_a_map_is_used_from_its_file(tmp_path: pathlib.Path) 
 # -- other names
 
 
+def test_the_same_name_deeper_or_higher_is_offered_before_like_ones() -> None:
+    deeper = VarBuilder.from_tensors({"model.emb.weight": Tensor([1.0]), "model.bn.weight": Tensor([1.0])})
+    with raises(errors.CannotFindTensor, "cannot find tensor emb.weight", "help: did you mean `model.emb.weight`?"):
+        deeper.get(1, "emb.weight")
+    with raises(errors.CannotFindTensor, "cannot find tensor a.model.bn.weight", "help: did you mean `model.bn.weight`?"):
+        deeper.pp("a").get(1, "model.bn.weight")
+
+
 def test_renaming_after_a_prefix_looks_up_the_name_once() -> None:
     """candle joins the prefix twice here."""
     vb = VarBuilder.from_tensors({"a.w": Tensor([1.0])})
