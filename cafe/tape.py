@@ -227,7 +227,7 @@ def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, gr
                 heapq.heappush(heap, (-parent.seq, parent))
         if not keep_graph:
             node.release()
-    return found | grads  # what is left are the variables
+    return found | grads if found else grads  # what is left are the variables
 
 
 def _added(before: Any, g: Any, node: Node, summed: set[Node], graph: GraphMode | None) -> Any:

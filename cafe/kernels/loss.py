@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from math import prod
 
+import numpy as np
+
 from cafe.dtype import Array
 
 from . import _elementwise, _ffi, memory
@@ -135,8 +137,9 @@ def mse_with_grad(a: Array, b: Array) -> tuple[Array, Array]:
     f, p = found
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
-    y, ga = memory.empty((), a.dtype), memory.empty(a.shape, a.dtype)
-    status = f(p(y), p(ga), p(a), p(b), a.size)
+    dtype, size = a.dtype, a.size
+    y, ga = np.empty((), dtype), np.empty(a.shape, dtype) if size < memory.FEW else memory.empty(a.shape, dtype)
+    status = f(p(y), p(ga), p(a), p(b), size)
     if status:
         _ffi.check(status)
     return y, ga

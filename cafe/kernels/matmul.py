@@ -72,7 +72,7 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
     if len(shape) != 2:
         return linear(x.reshape(prod(shape[:-1]), k), w, b).reshape(*shape[:-1], n)
     m = shape[0]
-    y: Array = memory.empty((m, n), dtype)
+    y: Array = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
     f, p = found
     xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m)
     wp, w_row, w_col = (p(w), k, 1) if w.flags.c_contiguous else _matrix(w, p, n)
@@ -103,9 +103,10 @@ def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tup
     if not (g.flags.c_contiguous and x.flags.c_contiguous and w.flags.c_contiguous):
         g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
     (n, k), shape, null = w.shape, x.shape, _ffi.NULL
-    gx = memory.empty(shape, dtype) if need[0] else None
-    gw = memory.empty((n, k), dtype) if need[1] else None
-    gb = memory.empty((n,), dtype) if need[2] else None
+    empty = np.empty if x.size < _SMALL and w.size < _SMALL else memory.empty
+    gx = empty(shape, dtype) if need[0] else None
+    gw = empty((n, k), dtype) if need[1] else None
+    gb = empty((n,), dtype) if need[2] else None
     results = null if gx is None else p(gx), null if gw is None else p(gw), null if gb is None else p(gb)
     status = f(*results, p(g), p(x), p(w), shape[0] if len(shape) == 2 else prod(shape[:-1]), k, n)
     if status:

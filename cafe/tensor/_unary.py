@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from cafe.dtype import DTypeLike, as_dtype, check_float, dtype_of
+from cafe.dtype import DType, DTypeLike, as_dtype, check_float, dtype_of
 from cafe.errors import Error, UnsupportedDTypeForOp
 from cafe.ops import unary as ops
 
@@ -14,6 +14,8 @@ from .convert import number_for
 if TYPE_CHECKING:
     from .core import Tensor
 
+_F32 = DType.F32.numpy
+
 
 class UnaryMethods(Base):
     """Elementwise functions of one tensor. Those of floats refuse integers by name; none has a case for shapes."""
@@ -21,7 +23,8 @@ class UnaryMethods(Base):
     __slots__ = ()
 
     def _float_unary(self, name: str) -> Tensor:
-        check_float(name, self._data)
+        if self._data.dtype is not _F32:
+            check_float(name, self._data)
         return apply(ops.BY_NAME[name], self)
 
     # -- signs

@@ -217,7 +217,7 @@ class Tensor(
         wanted = {t._node: t._id for t in retain} if retain else {}
         if None in wanted:
             bail("retain: a tensor that descends from no variable has no gradient")
-        ones = np.empty(self._data.shape, np.float32 if tape.is_half(dtype) and not create_graph else dtype)
+        ones = np.empty(self._data.shape, np.float32 if dtype.itemsize == 2 and not create_graph else dtype)  # halves walk in F32
         ones.fill(1.0)
         found = tape.backward(
             node,
