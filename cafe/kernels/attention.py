@@ -40,7 +40,8 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, scale: float, ca
     mask = _broadcast(mask, q, k)
     added = _ffi.NULL if mask is None else _ffi.addr(mask)
     sizes = _sizes(q, k, v, mask, y, causal)
-    _ffi.check(f(p(y), p(logsumexp), _ffi.addr(q), _ffi.addr(k), _ffi.addr(v), added, sizes, scale))
+    qp, kp, vp = [p(a) if a.flags.c_contiguous else _ffi.addr(a) for a in (q, k, v)]
+    _ffi.check(f(p(y), p(logsumexp), qp, kp, vp, added, sizes, scale))
     return y, logsumexp
 
 
@@ -158,5 +159,5 @@ def _broadcast(mask: Array | None, q: Array, k: Array) -> Array | None:
 def _sizes(q: Array, k: Array, v: Array, mask: Array | None, g: Array, causal: bool) -> tuple[int, ...]:
     """B H G S T D E and causal, then strides in elements."""
     strides = *q.strides[:3], *k.strides[:3], *v.strides[:3], *((0,) * 4 if mask is None else mask.strides), *g.strides[:3]
-    b, h, s, d = q.shape
-    return b, h, k.shape[1], s, k.shape[2], d, v.shape[3], int(causal), *(stride // q.itemsize for stride in strides)
+    (b, h, s, d), size = q.shape, q.itemsize
+    return b, h, k.shape[1], s, k.shape[2], d, v.shape[3], int(causal), *[stride // size for stride in strides]

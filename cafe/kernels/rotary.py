@@ -25,9 +25,10 @@ def rotate(x: Array, cos: Array, sin: Array, step: int, time: int) -> Array:
         return twins.rotate(x, cos, sin, step, time)
     x, cos, sin = (a if a.strides[-1] == a.itemsize else copy(a) for a in (x, cos, sin))
     y: Array = empty(x.shape, x.dtype)
-    strides = *x.strides[:3], *_steps(cos, time), *_steps(sin, time)
+    strides, size = (*x.strides[:3], *_steps(cos, time), *_steps(sin, time)), x.itemsize
     f, p = found
-    f(p(y), _ffi.addr(x), _ffi.addr(cos), _ffi.addr(sin), (*x.shape, *(n // x.itemsize for n in strides)), step)
+    xp, cp, sp = [p(a) if a.flags.c_contiguous else _ffi.addr(a) for a in (x, cos, sin)]
+    f(p(y), xp, cp, sp, (*x.shape, *[n // size for n in strides]), step)
     return y
 
 

@@ -58,12 +58,13 @@ def _additive(mask: Tensor, q: Tensor) -> Tensor:
 def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raises unless ranks, dtypes, batches, heads, widths and lengths go together."""
     for t in (q, k, v):
-        check_rank(t.shape, 4)
+        check_rank(t._data.shape, 4)
         check_float("attention", t._data)
         check_same("attention", q._data, t._data)
-    if q.dim(0) != k.dim(0) or q.dim(3) != k.dim(3):
+    (b, heads, _, d), keys, values = q._data.shape, k._data.shape, v._data.shape
+    if b != keys[0] or d != keys[3]:
         raise ShapeMismatchBinaryOp("attention (q, k)", q.shape, k.shape)
-    if k.shape[:3] != v.shape[:3]:
+    if keys[:3] != values[:3]:
         raise ShapeMismatchBinaryOp("attention (k, v)", k.shape, v.shape)
-    if k.dim(1) == 0 or q.dim(1) % k.dim(1):
+    if keys[1] == 0 or heads % keys[1]:
         raise Error(f"attention: the key/value heads must divide the query heads, got q {show(q.shape)} and k {show(k.shape)}")

@@ -225,8 +225,9 @@ def _grown(buffer: Tensor | None, src: Tensor, dim: int, used: int, step: int, *
     Raises: Error when src is unlike what is there.
     """
     if buffer is not None:
-        off = [(m, n) for i, (m, n) in enumerate(zip(buffer.shape, src.shape)) if i != dim]
-        if buffer.rank != src.rank or buffer.dtype is not src.dtype or any(m != n for m, n in off):
+        there, here = buffer._data, src._data
+        sizes = there.shape[:dim] + there.shape[dim + 1 :], here.shape[:dim] + here.shape[dim + 1 :]
+        if there.ndim != here.ndim or there.dtype != here.dtype or sizes[0] != sizes[1]:
             raise Error(f"this cache holds {buffer.dtype!r} {show(buffer.shape)} along dim {dim}, got {src.dtype!r} {show(src.shape)}")
     room = 0 if buffer is None else buffer.dim(dim)
     wanted = step if fixed else max(room, -(-(used + src.dim(dim)) // step) * step, step)
