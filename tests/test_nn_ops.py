@@ -179,6 +179,18 @@ def test_dropout_scales_what_it_keeps() -> None:
     assert ops.dropout(x, 0.0) is x
 
 
+def test_dropout_is_the_choice_and_then_the_scale() -> None:
+    """The same numbers to the last bit; a −0 may be a 0."""
+    x = Var(np.random.default_rng(0).normal(size=(33, 7)).astype(np.float32))
+    cafe.manual_seed(5)
+    y = ops.dropout(x, 0.3)
+    cafe.manual_seed(5)
+    kept = ops.dropout(x.ones_like(), 0.3).gt(0.0).to_dtype(DType.F32)
+    apart = (x * kept) * (1.0 / (1.0 - 0.3))
+    assert y.tolist() == apart.tolist() and 0.0 in y.tolist()[0]
+    assert y.sum_all().backward()[x].tolist() == apart.sum_all().backward()[x].tolist()
+
+
 def test_the_same_seed_drops_the_same_numbers_in_every_dtype() -> None:
     masks = []
     for dtype in (DType.F64, DType.F32, DType.F16, DType.BF16):

@@ -15,7 +15,7 @@ Slope = Callable[[Any, Any, Any], Array]
 
 
 class Unary(Op):
-    """A row of the table: the verb `name` and the gradient (xp, g, kept) with kept the input ("0") or the output ("y")."""
+    """A row of the table: the verb `name` and the gradient (xp, g, kept), a new array, with kept the input ("0") or the output ("y")."""
 
     fresh = True
 
