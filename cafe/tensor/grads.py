@@ -139,10 +139,12 @@ class GradStore:
     def _of(cls, found: dict[Node, Any], retained: Mapping[Node | None, int]) -> GradStore:
         """What the tape found: arrays, or Tensors where the walk was recorded."""
         store = cls()
+        grads = store._grads
         for node, g in found.items():
-            key = node.owner if isinstance(node, Leaf) else retained[node]
-            done = node.op is None and g.dtype is node.dtype and g.flags.c_contiguous
-            store._grads[key] = g if done or isinstance(g, Base) else _settled(g, node)
+            if isinstance(node, Leaf):
+                grads[node.owner] = g if g.dtype is node.dtype and g.flags.c_contiguous else _settled(g, node)
+            else:
+                grads[retained[node]] = _settled(g, node)
         return store
 
 
@@ -155,8 +157,10 @@ class _NoGradient(Error, KeyError):
     pass
 
 
-def _settled(g: Array, node: Node) -> Array:
-    """The gradient in the node's own dtype and in memory of its own, row-major. A variable's has that memory already."""
+def _settled(g: Any, node: Node) -> Tensor | Array:
+    """The gradient in the node's own dtype and in memory of its own, row-major. A variable's has that memory already, a Tensor stays."""
+    if isinstance(g, Base):
+        return g  # type: ignore[return-value]
     if g.dtype != node.dtype:
-        return g.astype(node.dtype, order="C")
-    return g if node.op is None and g.flags.c_contiguous else np.array(g, order="C")
+        return np.asarray(g.astype(node.dtype, order="C"))
+    return np.asarray(g) if node.op is None and g.flags.c_contiguous else np.array(g, order="C")
