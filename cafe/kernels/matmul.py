@@ -133,20 +133,18 @@ def _matrix(x: Array, p: _ffi.Pointer, rows: int) -> tuple[Any, int, int]:
 
 def _matmul_batch(a: Array, b: Array) -> Array:
     """matmul with batch dims on either side: their strides go to C, 0 where a dim is broadcast."""
-    (m, k), (rows, n) = a.shape[-2:], b.shape[-2:]
+    batch, (m, k), (rows, n) = a.shape[:-2], a.shape[-2:], b.shape[-2:]
     if k != rows:
         return twins.matmul(a, b)
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    c = memory.empty((*batch, m, n), a.dtype)
-    *outer_a, a_row, a_col = _strides(np.broadcast_to(a, (*batch, m, k)))
-    *outer_b, b_row, b_col = _strides(np.broadcast_to(b, (*batch, k, n)))
-    f, p = _MATMUL_BATCH[a.dtype]
-    ap, bp = _ffi.addr(a), _ffi.addr(b)
+    if batch != b.shape[:-2]:
+        batch = np.broadcast_shapes(batch, b.shape[:-2])
+        a, b = np.broadcast_to(a, (*batch, m, k)), np.broadcast_to(b, (*batch, k, n))
+    dtype, size = a.dtype, a.itemsize
+    c: Array = memory.empty((*batch, m, n), dtype)
+    *outer_a, a_row, a_col = [stride // size for stride in a.strides]
+    *outer_b, b_row, b_col = [stride // size for stride in b.strides]
+    f, p = _MATMUL_BATCH[dtype]
+    ap = p(a) if a.flags.c_contiguous else _ffi.addr(a)
+    bp = p(b) if b.flags.c_contiguous else _ffi.addr(b)
     _ffi.check(f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col, len(batch), (*batch, *outer_a, *outer_b)))
     return c
-
-
-def _strides(x: Array) -> list[int]:
-    """Strides in elements."""
-    size = x.itemsize
-    return [stride // size for stride in x.strides]
