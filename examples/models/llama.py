@@ -40,6 +40,11 @@ class LlamaConfig:
         return LlamaConfig(*sizes, metadata["llama.attention.layer_norm_rms_epsilon"], metadata["llama.rope.freq_base"])
 
 
+def streamed(weight: Tensor) -> Linear:
+    """A layer for a token at a time: its weights lie input by input, in the order in which a product with a single row wants them."""
+    return Linear(weight.t().contiguous().t())
+
+
 class Block:
     """Attention to what came before, then a gated layer; each normalises its input and is added to it: (B, T, width) → (B, T, width)."""
 
@@ -47,10 +52,10 @@ class Block:
         self.cfg, self.size = cfg, cfg.width // cfg.heads
         kv = cfg.kv_heads * self.size
         self.norm1, self.norm2 = rms_norm(cfg.width, cfg.eps, vb.pp("attn_norm")), rms_norm(cfg.width, cfg.eps, vb.pp("ffn_norm"))
-        self.q, self.k, self.v = (Linear(vb.get((n, cfg.width), f"attn_{c}.weight")) for c, n in (("q", cfg.width), ("k", kv), ("v", kv)))
-        self.out = Linear(vb.get((cfg.width, cfg.width), "attn_output.weight"))
-        self.gate, self.up = (Linear(vb.get((cfg.hidden, cfg.width), f"ffn_{name}.weight")) for name in ("gate", "up"))
-        self.down = Linear(vb.get((cfg.width, cfg.hidden), "ffn_down.weight"))
+        self.q, self.k, self.v = (streamed(vb.get((n, cfg.width), f"attn_{c}.weight")) for c, n in (("q", cfg.width), ("k", kv), ("v", kv)))
+        self.out = streamed(vb.get((cfg.width, cfg.width), "attn_output.weight"))
+        self.gate, self.up = (streamed(vb.get((cfg.hidden, cfg.width), f"ffn_{name}.weight")) for name in ("gate", "up"))
+        self.down = streamed(vb.get((cfg.width, cfg.hidden), "ffn_down.weight"))
         self.cache = KvCache(2, 256)
 
     def __call__(self, xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -81,7 +86,7 @@ class Llama:
         self.blocks = [Block(cfg, vb.pp("blk").pp(i)) for i in range(cfg.layers)]
         self.norm = rms_norm(cfg.width, cfg.eps, vb.pp("output_norm"))
         tied = not vb.contains_tensor("output.weight")
-        self.head = Linear(self.tokens if tied else vb.get((cfg.vocabulary, cfg.width), "output.weight"))
+        self.head = streamed(self.tokens if tied else vb.get((cfg.vocabulary, cfg.width), "output.weight"))
         self.cos, self.sin = rotary_angles(cfg.context, cfg.width // cfg.heads, cfg.base)
 
     def __call__(self, ids: Tensor, place: int) -> Tensor:
