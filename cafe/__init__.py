@@ -6,7 +6,8 @@
     grads[x]                                  # 2 x
 """
 
-from cafe.config import __version__, show_config
+from cafe import memory
+from cafe.config import __version__, get_num_threads, set_num_threads, show_config
 from cafe.device import Device, get_rng_state, manual_seed, set_rng_state
 from cafe.dtype import DType
 from cafe.errors import Error, bail
@@ -33,10 +34,13 @@ __all__ = [
     "bail",
     "conv_algorithm",
     "get_conv_algorithm",
+    "get_num_threads",
     "get_rng_state",
     "manual_seed",
+    "memory",
     "no_grad",
     "set_conv_algorithm",
+    "set_num_threads",
     "set_rng_state",
     "show_config",
 ]

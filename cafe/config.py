@@ -64,9 +64,34 @@ def current() -> Config:
     )
 
 
+def get_num_threads() -> int:
+    """How many threads the C kernels use: `OMP_NUM_THREADS` at the start, or the CPUs this process may use; 1 on NumPy.
+
+    >>> import cafe
+    >>> cafe.get_num_threads() >= 1
+    True
+    """
+    return _ffi.num_threads()
+
+
+def set_num_threads(n: int) -> None:
+    """Has the C kernels use n threads from now on, in the whole process. Results have the same bits on any number of them.
+
+    More threads than CPUs only cost time. In a child after a fork everything runs on one thread, whatever is set.
+
+    Raises: Error for n < 1.
+
+    >>> import cafe
+    >>> before = cafe.get_num_threads()
+    >>> cafe.set_num_threads(1)
+    >>> cafe.set_num_threads(before)
+    """
+    _ffi.set_num_threads(n)
+
+
 def show_config() -> None:
     """Prints the configuration: what to look at first when numbers or times surprise, and what a report of a fault needs.
 
-    `CAFE_KERNELS=c|numpy` chooses the backend, `CAFE_ISA` the instruction set, `OMP_NUM_THREADS` the threads.
+    `CAFE_KERNELS=c|numpy` chooses the backend, `CAFE_ISA` the instruction set, `OMP_NUM_THREADS` or `cafe.set_num_threads` the threads.
     """
     print(current())

@@ -29,6 +29,7 @@ FLOORS = {
     "cafe.files": 0,
     "cafe.kernels": 1,
     "cafe.config": 2,
+    "cafe.memory": 2,
     "cafe.ops": 2,
     "cafe.tape": 3,
     "cafe.tensor": 4,
