@@ -69,7 +69,7 @@ void cafe_pool_statistics(int64_t *six);
 /* Functions of one array. AFFINE is x a + b (rounded after each), CLAMP is x held between a and b, ELU is x > 0 ? x : a (exp x - 1). */
 enum {
     CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE, CAFE_CLAMP,
-    CAFE_EXP, CAFE_LOG, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
+    CAFE_EXP, CAFE_LOG, CAFE_SIN, CAFE_COS, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
 };
 
 /* y = op(x), n elements; a and b are the op's numbers or ignored. In place. */
@@ -90,6 +90,10 @@ enum { CAFE_NEITHER, CAFE_FIRST, CAFE_SECOND };
 /* y = op(a, b), n elements. In place where the operand is an array. */
 void cafe_binary_f32(int op, float *y, const float *a, const float *b, int64_t n, int fixed);
 void cafe_binary_f64(int op, double *y, const double *a, const double *b, int64_t n, int fixed);
+
+/* y = a^b and x^e, n elements, with C's special cases, computed in f64 and rounded once. In place where the operand is an array. */
+void cafe_pow_f32(float *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_powf_f32(float *y, const float *x, int64_t n, double e);
 
 /* y = 1 where the relation holds, else 0; a NaN is unequal to everything. */
 void cafe_compare_f32(int op, uint8_t *y, const float *a, const float *b, int64_t n, int fixed);
@@ -113,14 +117,20 @@ void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double 
 /* ---- reductions: bodies/reduce.inc, reduce.c ---- */
 
 /* Along the middle axis of (outer, n, inner). A sum of nothing is 0; up to eight elements are added in their own type from left to
- * right, more in f64; the order depends on n alone, so that the axis makes no difference. The extremes want n > 0 and are NaN where
- * there is one. CAFE_NO_MEMORY when scratch is not to be had. */
+ * right, more by twos in their own type and the sums of two in f64; the order depends on n alone, so that the axis makes no
+ * difference. The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
 int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_max_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_max_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_min_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_min_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+/* Where the extreme is: the first of equals, the first NaN if there is one; 0 < n <= 2^24. */
+void cafe_argmax_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_argmax_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_argmin_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_argmin_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 
 /* ---- copies: bodies/layout.inc, bodies/cast.inc, layout.c ---- */
 

@@ -17,9 +17,18 @@ static const float f32_tanh_c[6] = {-0x1.5555540000000p-2f, 0x1.11106c0000000p-3
 /* erf x / x - 1 in x^2, |x| <= 1: within 2^-27.23, relative */
 static const float f32_erf_c[8] = {0x1.06eba80000000p-3f, -0x1.8127460000000p-2f, 0x1.ce2f0a0000000p-4f, -0x1.b829d80000000p-6f, 0x1.562b1a0000000p-8f, -0x1.bcd7e00000000p-11f, 0x1.d8b8900000000p-14f, -0x1.44cfc60000000p-17f};
 
-static const float f32_erfcx_slope = 0.35f;
-/* exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= 10.3: within 2^-24.83, relative */
-static const float f32_erfcx_c[10] = {0x1.7f31a00000000p-2f, 0x1.359d1e0000000p-2f, 0x1.8dc5820000000p-3f, 0x1.85849c0000000p-4f, 0x1.04da300000000p-5f, 0x1.2bf71a0000000p-8f, -0x1.a115660000000p-10f, -0x1.bca2b00000000p-11f, 0x1.b7a42e0000000p-15f, 0x1.3e07760000000p-14f};
+/* exp(a^2 / 2) Phi(-a), a <= 15, is over / under: within 2^-26.22, relative */
+static const float f32_tail_over_c[5] = {0x1.0000000000000p-1f, 0x1.c11cfe0000000p-2f, 0x1.77a6ba0000000p-3f, 0x1.4d52040000000p-5f, 0x1.0e257a0000000p-8f};
+
+/* and what it is divided by */
+static const float f32_tail_under_c[6] = {0x1.0000000000000p+0f, 0x1.acd0ae0000000p+0f, 0x1.340e860000000p+0f, 0x1.e13d560000000p-2f, 0x1.a1c7da0000000p-4f, 0x1.5293160000000p-7f};
+
+static const float f32_quarter[3] = {0x1.921fb60000000p+0f, -0x1.777a5c0000000p-25f, -0x1.ee59da0000000p-50f};
+/* (sin r / r - 1) / r^2 in r^2, |r| <= 0.8: within 2^-28.18, relative */
+static const float f32_sin_c[4] = {-0x1.5555560000000p-3f, 0x1.1111080000000p-7f, -0x1.a00ed40000000p-13f, 0x1.6ca88c0000000p-19f};
+
+/* (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= 0.8: within 2^-30.8, relative */
+static const float f32_cos_c[3] = {0x1.55554a0000000p-5f, -0x1.6c0bc40000000p-10f, 0x1.99c8400000000p-16f};
 
 static const double f64_ln2_high = 0x1.62e42fefa4000p-1, f64_ln2_low = -0x1.8432a1b0e2634p-43;
 /* (exp r - 1 - r) / r^2, |r| <= 0.3467: within 2^-60.15, relative */
@@ -36,8 +45,14 @@ static const double f64_tanh_c[13] = {-0x1.5555555555555p-2, 0x1.11111111110d4p-
 /* erf x / x - 1 in x^2, |x| <= 1: within 2^-56.31, relative */
 static const double f64_erf_c[14] = {0x1.06eba8214db69p-3, -0x1.812746b0379e7p-2, 0x1.ce2f21a042bdep-4, -0x1.b82ce312889c2p-6, 0x1.565bcd0e65193p-8, -0x1.c02db3fef0192p-11, 0x1.f9a326c2d9041p-14, -0x1.f4d2562a11757p-17, 0x1.b9e6518de51afp-20, -0x1.5f6d9cbd8ff58p-23, 0x1.fc43f034ab8cap-27, -0x1.4e635aa2a2083p-30, 0x1.7f171ce869a9bp-34, -0x1.29e14625b31d2p-38};
 
-static const double f64_erfcx_slope = 0.35;
-/* exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= 27.5: within 2^-53.95, relative */
-static const double f64_erfcx_c[23] = {0x1.7f31a0c6ca638p-2, 0x1.359d20bbbdce1p-2, 0x1.8dc5a0302901ap-3, 0x1.858400918fae0p-4, 0x1.04d31cc308cfbp-5, 0x1.2c538a905b5cbp-8, -0x1.9ce9bd39dda79p-10, -0x1.c908863eaa1ffp-11, 0x1.c581d459f2cb4p-16, 0x1.ea9e7aa91d731p-14, 0x1.8b04e95440f04p-18, -0x1.22c292ad43348p-16, -0x1.e09ebc9154f46p-21, 0x1.8aad6f147cf98p-19, -0x1.0fe85e636bbbfp-24, -0x1.1d2aa7636151ap-21, 0x1.639cc5ab172e7p-24, 0x1.82dbabb0ee566p-24, -0x1.070ab7361362ap-25, -0x1.92d21a739e858p-27, 0x1.ce434dc444e4bp-28, 0x1.9bc86dedd8dc8p-31, -0x1.740fc468a9a75p-31};
+/* exp(a^2 / 2) Phi(-a) / t in 2t - 1, t = 1 / (1 + a / 4), a <= 39: within 2^-52.56, relative */
+static const double f64_tail_c[23] = {0x1.82b4bb8c94dcep-3, 0x1.373e3a893c284p-3, 0x1.8c6dbf2cfc2fap-4, 0x1.7dff2bff686ccp-5, 0x1.eec4cc3e44b7bp-7, 0x1.ee2761040f96ap-10, -0x1.c81719c99e33ap-11, -0x1.ab825fadeb971p-12, 0x1.17a4a60964738p-15, 0x1.e4a42184a2a2ep-15, -0x1.00110d45eef0cp-21, -0x1.26d062639f818p-17, 0x1.7fd996fb71e4ap-23, 0x1.8d48fdb8c8ca7p-20, -0x1.4faabe20b3df0p-23, -0x1.124d73ec2cd0dp-22, 0x1.1ba23059a4bb5p-24, 0x1.5047704541ff2p-25, -0x1.4b9dba65e14acp-26, -0x1.1411644c1676ap-28, 0x1.f64e2718303b4p-29, 0x1.74c9ccd9a15b3p-34, -0x1.48e6c8daddb06p-32};
+
+static const double f64_quarter[3] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
+/* (sin r / r - 1) / r^2 in r^2, |r| <= 0.8: within 2^-57.2, relative */
+static const double f64_sin_c[7] = {-0x1.5555555555555p-3, 0x1.111111111110ap-7, -0x1.a01a01a0186a1p-13, 0x1.71de3a52e0bccp-19, -0x1.ae64522473adap-26, 0x1.612048d3e519cp-33, -0x1.aa80a31d99425p-41};
+
+/* (cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= 0.8: within 2^-59.94, relative */
+static const double f64_cos_c[7] = {0x1.5555555555555p-5, -0x1.6c16c16c16c0ep-10, 0x1.a01a01a018a42p-16, -0x1.27e4fb75bef53p-22, 0x1.1eed8c5d9f6aap-29, -0x1.9392e9353b379p-37, 0x1.aaa23a8a90949p-45};
 
 #endif

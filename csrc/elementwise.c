@@ -9,6 +9,34 @@
 /* Whether a result of n elements of so many bytes goes past the caches: it would drive out more than it leaves behind. */
 static int64_t streams(int64_t n, size_t size) { return n * (int64_t)size >= cafe_stream_from(); }
 
+struct pow_call {
+    float *y;
+    const float *a, *b;
+    int64_t fixed;
+    double e;
+};
+
+static void pow_task(void *context, int64_t begin, int64_t end) {
+    struct pow_call *c = context;
+    const float *a = c->fixed == CAFE_FIRST ? c->a : c->a + begin, *b = c->fixed == CAFE_SECOND ? c->b : c->b + begin;
+    cafe_any->pow_f32(c->y + begin, a, b, end - begin, c->fixed);
+}
+
+void cafe_pow_f32(float *y, const float *a, const float *b, int64_t n, int fixed) {
+    struct pow_call c = {y, a, b, fixed, 0};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, pow_task, &c);
+}
+
+static void powf_task(void *context, int64_t begin, int64_t end) {
+    struct pow_call *c = context;
+    cafe_any->powf_f32(c->y + begin, c->a + begin, end - begin, c->e);
+}
+
+void cafe_powf_f32(float *y, const float *x, int64_t n, double e) {
+    struct pow_call c = {y, x, 0, 0, e};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, powf_task, &c);
+}
+
 #define REAL f32
 #include "elementwise.c"
 #undef REAL

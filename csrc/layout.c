@@ -13,6 +13,7 @@ struct copy {
     int64_t y_stride;                                  /* from one of its elements to the next in y, in elements */
     int64_t outer, outer_shape[CAFE_MAX_DIMS], outer_x[CAFE_MAX_DIMS], outer_y[CAFE_MAX_DIMS]; /* the other axes */
     int outer_ndim;
+    int64_t stream; /* whether y goes past the caches */
 };
 
 static void gather_task(void *context, int64_t begin, int64_t end) {
@@ -20,7 +21,7 @@ static void gather_task(void *context, int64_t begin, int64_t end) {
     cafe_strided_gather(c->y + begin * c->size, &c->s, 0, c->x, begin, end - begin, c->size);
 }
 
-enum { TURNED_ROWS = 64 }; /* rows of x turned at a time: two tiles */
+enum { TURNED_ROWS = 64 }; /* rows of x turned at a time: a tile */
 
 /* An item is TURNED_ROWS of the last axis at one index of the outer axes. */
 static void turn_task(void *context, int64_t begin, int64_t end) {
@@ -36,8 +37,8 @@ static void turn_task(void *context, int64_t begin, int64_t end) {
             x += at % c->outer_shape[k] * c->outer_x[k];
         }
         int64_t columns = c->s.shape[c->turned];
-        if (c->size == 4) cafe_f32->transpose((float *)y, c->y_stride, (const float *)x, ldx, n, columns);
-        else cafe_f64->transpose((double *)y, c->y_stride, (const double *)x, ldx, n, columns);
+        if (c->size == 4) cafe_f32->transpose((float *)y, c->y_stride, (const float *)x, ldx, n, columns, c->stream);
+        else cafe_f64->transpose((double *)y, c->y_stride, (const double *)x, ldx, n, columns, c->stream);
     }
 }
 
@@ -66,6 +67,7 @@ static int can_turn(struct copy *c) {
 void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size) {
     struct copy c = {.s = cafe_strided_join(ndim, shape, strides, 0, size), .y = y, .x = x, .size = size};
     if (c.s.total == 0) return;
+    c.stream = c.s.total * size >= cafe_stream_from();
     if (can_turn(&c)) cafe_for(c.outer * cafe_ceil_div(c.s.shape[c.s.ndim - 1], TURNED_ROWS), 1, c.s.total, CAFE_SERIAL_CHEAP, turn_task, &c);
     else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, gather_task, &c);
 }

@@ -5,7 +5,11 @@
 #include "entry.h"
 #include "threads.h"
 
-enum { ROWS_BLOCK = 4096, STRIP = 64 }; /* SUM_BLOCK and SUM_STRIP of the bodies */
+enum { ROWS_BLOCK = 4096, STRIP = 256, STRIPS = 8 }; /* SUM_BLOCK and SUM_STRIP of the bodies; strips where there are columns enough */
+
+/* Columns of a strip: whole cache lines, STRIP at most, and so few that threads find work. */
+static int64_t strip_of(int64_t inner) { return cafe_min(STRIP, cafe_ceil_div(inner ? inner : 1, 64 * STRIPS) * 64); }
+
 
 /* sums[i] = partial[0][i] + partial[1][i] + …, in order, for i in one run of `width`, `blocks` of them. */
 static double fold(const double *partial, int64_t blocks, int64_t width) {
@@ -26,7 +30,8 @@ typedef struct {
     T *y;
     const T *x;
     double *partial;
-    int64_t n, inner, strips, blocks, least;
+    int64_t n, inner, strip, strips, blocks, least;
+    uint32_t *at;
 } ENTRY(reduce_call);
 
 static void ENTRY(sum_rows_task)(void *context, int64_t begin, int64_t end) {
@@ -47,8 +52,9 @@ static void ENTRY(sum_block_task)(void *context, int64_t begin, int64_t end) {
 static void ENTRY(sum_columns_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(reduce_call) *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % c->strips * STRIP, o = i / c->strips;
-        TABLE->sum_columns(c->y + o * c->inner + column, c->x + o * c->n * c->inner + column, c->n, c->inner, cafe_min(STRIP, c->inner - column));
+        int64_t column = i % c->strips * c->strip, o = i / c->strips;
+        TABLE->sum_columns(c->y + o * c->inner + column, c->x + o * c->n * c->inner + column, c->n, c->inner,
+                           cafe_min(c->strip, c->inner - column));
     }
 }
 
@@ -56,14 +62,15 @@ static void ENTRY(sum_columns_task)(void *context, int64_t begin, int64_t end) {
 static void ENTRY(sum_columns_block_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(reduce_call) *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % c->strips * STRIP, b = i / c->strips % c->blocks, o = i / c->strips / c->blocks, from = b * ROWS_BLOCK;
+        int64_t column = i % c->strips * c->strip, b = i / c->strips % c->blocks, o = i / c->strips / c->blocks, from = b * ROWS_BLOCK;
         TABLE->sum_columns_block(c->partial + (o * c->blocks + b) * c->inner + column, c->x + (o * c->n + from) * c->inner + column,
-                                 cafe_min(ROWS_BLOCK, c->n - from), c->inner, cafe_min(STRIP, c->inner - column));
+                                 cafe_min(ROWS_BLOCK, c->n - from), c->inner, cafe_min(c->strip, c->inner - column));
     }
 }
 
 int ENTRY(sum)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) {
-    ENTRY(reduce_call) c = {y, x, 0, n, inner, cafe_ceil_div(inner, STRIP), cafe_ceil_div(n, ROWS_BLOCK), 0};
+    int64_t strip = strip_of(inner);
+    ENTRY(reduce_call) c = {y, x, 0, n, inner, strip, cafe_ceil_div(inner, strip), cafe_ceil_div(n, ROWS_BLOCK), 0, NULL};
     int64_t work = outer * n * inner, results = outer * inner;
     if (n == 0)
         for (int64_t i = 0; i < results; i++) y[i] = 0;
@@ -89,14 +96,15 @@ static void ENTRY(extreme_rows_task)(void *context, int64_t begin, int64_t end) 
 static void ENTRY(extreme_columns_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(reduce_call) *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % c->strips * STRIP, o = i / c->strips;
+        int64_t column = i % c->strips * c->strip, o = i / c->strips;
         TABLE->extreme_columns(c->y + o * c->inner + column, c->x + o * c->n * c->inner + column, c->n, c->inner,
-                               cafe_min(STRIP, c->inner - column), c->least);
+                               cafe_min(c->strip, c->inner - column), c->least);
     }
 }
 
 static int ENTRY(extreme)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner, int64_t least) {
-    ENTRY(reduce_call) c = {y, x, 0, n, inner, cafe_ceil_div(inner, STRIP), 0, least};
+    int64_t strip = strip_of(inner);
+    ENTRY(reduce_call) c = {y, x, 0, n, inner, strip, cafe_ceil_div(inner, strip), 0, least, NULL};
     int64_t work = outer * n * inner;
     if (work == 0) return CAFE_OK;
     if (inner == 1) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, ENTRY(extreme_rows_task), &c);
@@ -106,5 +114,30 @@ static int ENTRY(extreme)(T *y, const T *x, int64_t outer, int64_t n, int64_t in
 
 int ENTRY(max)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) { return ENTRY(extreme)(y, x, outer, n, inner, 0); }
 int ENTRY(min)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) { return ENTRY(extreme)(y, x, outer, n, inner, 1); }
+
+static void ENTRY(arg_rows_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    TABLE->arg_rows(c->at + begin, c->x + begin * c->n, end - begin, c->n, c->least);
+}
+
+static void ENTRY(arg_columns_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(reduce_call) *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t column = i % c->strips * c->strip, o = i / c->strips;
+        TABLE->arg_columns(c->at + o * c->inner + column, c->x + o * c->n * c->inner + column, c->n, c->inner,
+                           cafe_min(c->strip, c->inner - column), c->least);
+    }
+}
+
+static void ENTRY(arg)(uint32_t *y, const T *x, int64_t outer, int64_t n, int64_t inner, int64_t least) {
+    int64_t strip = strip_of(inner), work = outer * n * inner;
+    ENTRY(reduce_call) c = {NULL, x, 0, n, inner, strip, cafe_ceil_div(inner, strip), 0, least, y};
+    if (work == 0) return;
+    if (inner == 1) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, ENTRY(arg_rows_task), &c);
+    else cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, ENTRY(arg_columns_task), &c);
+}
+
+void ENTRY(argmax)(uint32_t *y, const T *x, int64_t outer, int64_t n, int64_t inner) { ENTRY(arg)(y, x, outer, n, inner, 0); }
+void ENTRY(argmin)(uint32_t *y, const T *x, int64_t outer, int64_t n, int64_t inner) { ENTRY(arg)(y, x, outer, n, inner, 1); }
 
 #endif

@@ -22,6 +22,7 @@
  *   m_and m_or m_not m_first(n)                                    any all                is there a lane, are all lanes
  *   hsum hmax hmin       folded in halves: i with i + W/2, i + W/4, ... : a fixed order, the same for equal W
  *   pow2(n)              2^n for whole n in [-126, 127] (f64: [-1022, 1023])
+ *   power(x)             2^n for x = whole + n: whole is 1.5 2^23 + 127 (f64: 1.5 2^52 + 1023), so n stands in the bits of an exponent
  *   scale(x, n)          x 2^n for whole |n| <= 252 (f64: 2044), rounded once, so that subnormals come out right
  *   exponent mantissa    x = mantissa 2^exponent, mantissa in [1, 2), for positive normal x
  *   store_mask load_mask bytes of 0 and 1, and their _part(…, n)
@@ -51,7 +52,8 @@
 #define JOIN4(a, b, c, d) JOIN4_(a, b, c, d)
 
 /* FN is inlined wherever it stands. HEAVY is for what is long and stands in many places (exp and its family, loops over a whole array):
- * inlined too, except in the generic instance, whose arrays in structs cost a compiler minutes. PAST_CACHES: v_stream is more than v_store. */
+ * inlined too, except in the generic instance, whose arrays in structs cost a compiler minutes. PAST_CACHES: v_stream is more than v_store.
+ * FUSED: v_fma rounds once. */
 #if defined(__GNUC__)
 #define FN static inline __attribute__((always_inline, unused))
 #if defined(PLAIN)
@@ -70,12 +72,17 @@
 #endif
 #if defined(PLAIN)
 #define PAST_CACHES 0
+#define FUSED 0
 #else
 #define PAST_CACHES 1
+#define FUSED 1
 #endif
 
 typedef float f32_t;
 typedef double f64_t;
+
+static const float f32_whole = 0x1.8p23f + 127;
+static const double f64_whole = 0x1.8p52 + 1023;
 
 #define T JOIN2(REAL, t)
 #define V JOIN2(REAL, vec)
@@ -123,6 +130,7 @@ typedef double f64_t;
 #define v_hmax JOIN2(REAL, hmax)
 #define v_hmin JOIN2(REAL, hmin)
 #define v_pow2 JOIN2(REAL, pow2)
+#define v_power JOIN2(REAL, power)
 #define v_scale JOIN2(REAL, scale)
 #define v_exponent JOIN2(REAL, exponent)
 #define v_mantissa JOIN2(REAL, mantissa)

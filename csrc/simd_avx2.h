@@ -74,6 +74,7 @@ FN __m256 F32(pow2)(__m256 n) {
     __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
     return _mm256_castsi256_ps(_mm256_slli_epi32(e, 23));
 }
+FN __m256 F32(power)(__m256 x) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23)); }
 /* In two steps, of which the first is exact. */
 FN __m256 F32(scale)(__m256 a, __m256 n) {
     __m256i bias = _mm256_set1_epi32(127), whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
@@ -222,6 +223,7 @@ FN __m256d F64(pow2)(__m256d n) {
     __m256i e = _mm256_castpd_si256(_mm256_add_pd(n, _mm256_set1_pd(0x1.8p52 + 1023)));
     return _mm256_castsi256_pd(_mm256_slli_epi64(e, 52));
 }
+FN __m256d F64(power)(__m256d x) { return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(x), 52)); }
 FN __m256d F64(scale)(__m256d a, __m256d n) {
     __m256d half = F64(round)(_mm256_mul_pd(n, _mm256_set1_pd(0.5)));
     return _mm256_mul_pd(_mm256_mul_pd(a, F64(pow2)(half)), F64(pow2)(_mm256_sub_pd(n, half)));

@@ -63,6 +63,7 @@ FN __m512 f32_pow2(__m512 n) {
     __m512i e = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
     return _mm512_castsi512_ps(_mm512_slli_epi32(e, 23));
 }
+FN __m512 f32_power(__m512 x) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23)); }
 FN __m512 f32_scale(__m512 a, __m512 n) { return _mm512_scalef_ps(a, n); }
 FN __m512 f32_exponent(__m512 a) {
     __m512i e = _mm512_srai_epi32(_mm512_castps_si512(a), 23);
@@ -158,6 +159,7 @@ FN __m512d f64_pow2(__m512d n) {
     __m512i e = _mm512_add_epi64(_mm512_cvtpd_epi64(n), _mm512_set1_epi64(1023));
     return _mm512_castsi512_pd(_mm512_slli_epi64(e, 52));
 }
+FN __m512d f64_power(__m512d x) { return _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(x), 52)); }
 FN __m512d f64_scale(__m512d a, __m512d n) { return _mm512_scalef_pd(a, n); }
 FN __m512d f64_exponent(__m512d a) {
     __m512i e = _mm512_srai_epi64(_mm512_castpd_si512(a), 52);

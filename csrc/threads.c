@@ -151,7 +151,7 @@ int64_t cafe_stream_from(void) {
         bytes = 16 << 20;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
         long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        if (cache > 0) bytes = cafe_min(cache / 2, 32 << 20);
+        if (cache > 0) bytes = cafe_min(cache / 2, 16 << 20);
 #endif
         atomic_store(&found, bytes);
     }

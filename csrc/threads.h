@@ -33,7 +33,7 @@ void cafe_for_each(int64_t n, int64_t grain, int64_t work, int64_t serial_below,
  * A second call may move it: one piece a task. */
 void *cafe_scratch(size_t bytes);
 
-/* Results of at least so many bytes are written past the caches (v_stream): half the last-level cache, but 32 MiB at most, since
+/* Results of at least so many bytes are written past the caches (v_stream): half the last-level cache, but 16 MiB at most, since
  * what a virtual machine calls its cache it shares with others. */
 int64_t cafe_stream_from(void);
 

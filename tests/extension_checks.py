@@ -152,7 +152,7 @@ def subnormals_and_edges_come_out() -> None:
 
 
 CHEAP = ["NEG", "ABS", "SIGN", "SQR", "SQRT", "RECIP", "RELU", "AFFINE", "CLAMP"]
-UNARY = [*CHEAP, "EXP", "LOG", "TANH", "ERF", "SIGMOID", "SOFTPLUS", "SILU", "GELU", "GELU_ERF", "ELU"]
+UNARY = [*CHEAP, "EXP", "LOG", "SIN", "COS", "TANH", "ERF", "SIGMOID", "SOFTPLUS", "SILU", "GELU", "GELU_ERF", "ELU"]
 BACKWARD = [f"{name}_BACKWARD" for name in ["RELU", "TANH", "SIGMOID", "SILU", "GELU", "GELU_ERF"]]
 BINARY = ["ADD", "SUB", "MUL", "DIV", "MAXIMUM", "MINIMUM", *BACKWARD]
 COMPARE = ["EQ", "NE", "LT", "LE", "GT", "GE"]

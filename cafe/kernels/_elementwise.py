@@ -125,6 +125,29 @@ def comparing(otherwise: Two) -> Two:
     return run
 
 
+def power(a: Array, b: Array) -> Array | None:
+    """a^b of F32, broadcast."""
+    if not (_ffi.ready(a, b) and a.dtype is _ffi.F32):
+        return None
+    a, b, shape, fixed = _operands(a, b)
+    if fixed is None:
+        a, b, fixed = memory.dense(np.broadcast_to(a, shape)), memory.dense(np.broadcast_to(b, shape)), _NEITHER
+    y: Array = memory.empty(shape, a.dtype)
+    if y.size:
+        _ffi.lib.cafe_pow_f32(_ffi.f32p(y), _ffi.f32p(a), _ffi.f32p(b), y.size, fixed)
+    return y
+
+
+def powf(x: Array, e: float) -> Array | None:
+    """x^e of F32."""
+    if not (_ffi.ready(x) and x.dtype is _ffi.F32):
+        return None
+    x = memory.dense(x)
+    y: Array = memory.empty(x.shape, x.dtype)
+    _ffi.lib.cafe_powf_f32(_ffi.f32p(y), _ffi.f32p(x), x.size, e)
+    return y
+
+
 def where(condition: Array, a: Array, b: Array) -> Array | None:
     """a where the condition is not 0, b elsewhere, broadcast; the condition is U8."""
     found = _WHERE.get(a.dtype)

@@ -1,7 +1,8 @@
 """Sums, extremes and running sums over dims (floor 1).
 
-Float sums are rounded once from float64, except that up to eight summands are added in their own dtype from left to right:
-what a reader adds by hand comes out to the last digit. Integer sums keep their dtype, are added in 64 bits and must fit.
+Up to eight floats are added in their own dtype from left to right: what a reader adds by hand comes out to the last digit. More are
+added in float64 and rounded once, in C after adding them by twos in their own dtype. Integer sums keep their dtype, are added in 64
+bits and must fit.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from .base import primitive
 _SUM = _ffi.kernel("sum")
 _MAX = _ffi.kernel("max")
 _MIN = _ffi.kernel("min")
+_ARGMAX = _ffi.kernel("argmax")
+_ARGMIN = _ffi.kernel("argmin")
+
+_LONGEST = 2**24  # indices that C counts in F32
 
 _BY_HAND = 8  # summands up to which the order is left to right in the array's own dtype
 
@@ -106,7 +111,8 @@ def argmax(x: Array, dim: int, keepdim: bool) -> Array:
 
     Raises: EmptyTensor when the dim has size 0.
     """
-    return argmax_ref(x, dim, keepdim)
+    y = _arg(_ARGMAX, x, dim, keepdim)
+    return argmax_ref(x, dim, keepdim) if y is None else y
 
 
 @primitive
@@ -121,7 +127,8 @@ def argmin(x: Array, dim: int, keepdim: bool) -> Array:
 
     Raises: EmptyTensor when the dim has size 0.
     """
-    return argmin_ref(x, dim, keepdim)
+    y = _arg(_ARGMIN, x, dim, keepdim)
+    return argmin_ref(x, dim, keepdim) if y is None else y
 
 
 @primitive
@@ -147,6 +154,18 @@ def cumsum_ref(x: Array, dim: int) -> Array:
         return np.cumsum(x, axis=dim, dtype=np.float64).astype(x.dtype)
     about = np.cumsum(x, axis=dim, dtype=np.float64)
     return _fitting("cumsum", np.cumsum(x, axis=dim, dtype=np.int64), about, x)
+
+
+def _arg(kernels: dict[np.dtype[np.generic], _ffi.Kernel], x: Array, dim: int, keepdim: bool) -> Array | None:
+    """Where the extreme along dim is, in C; None where C cannot take it."""
+    found = kernels.get(x.dtype)
+    if found is None or not 0 < x.shape[dim] <= _LONGEST:
+        return None
+    f, p = found
+    x, before, after = memory.dense(x), x.shape[:dim], x.shape[dim + 1 :]
+    y: Array = memory.empty((*before, 1, *after) if keepdim else (*before, *after), np.dtype(np.uint32))
+    f(_ffi.u32p(y), p(x), prod(before), x.shape[dim], prod(after))
+    return y
 
 
 def _along(kernel: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from cafe.device import Device
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, dtype_of, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, show
+from cafe.kernels import memory
 from cafe.shape import ShapeLike, parse_shape
 
 from .base import Base
@@ -35,7 +36,8 @@ def to_array(data: Any, dtype: DTypeLike | None = None) -> Array:
         data = data._data
     if not isinstance(data, np.ndarray | np.generic):
         data = _from_nested(data, wanted)
-    array = np.array(data, order="C", copy=True)
+    plain = isinstance(data, np.ndarray) and data.dtype.kind in "iuf"
+    array = memory.copy(data) if plain else np.array(data, order="C", copy=True)  # large ones on the bounds that kernels like
     found = from_numpy_dtype(array.dtype, "new")
     if wanted is None or wanted is found:
         return array.astype(found.numpy, copy=False)

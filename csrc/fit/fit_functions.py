@@ -1,7 +1,7 @@
 """Fits the polynomials of csrc/coefficients.h and prints how far each is from the function it stands for.
 
-Run by hand (`python csrc/fit/fit_functions.py > csrc/coefficients.h`; needs mpmath) when a form or a degree changes; the build
-reads only the header. Each fit is a Remez exchange in 60 digits for the error that its form leaves, relative or absolute as said
+Run by hand (`python csrc/fit/fit_functions.py > csrc/coefficients.h`; needs mpmath and NumPy) when a form or a degree changes; the build
+reads only the header. Each fit but one is a Remez exchange in 60 digits for the error that its form leaves, relative or absolute as said
 beside it; the coefficients are then rounded to the type, highest degree first, with the lower ones fitted anew after each
 rounding, and the bound printed is that of the rounded ones evaluated exactly.
 """
@@ -9,10 +9,13 @@ rounding, and the bound printed is that of the rounded ones evaluated exactly.
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 import sys
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 from mpmath import mp, mpf
 
 mp.dps = 60
@@ -166,20 +169,98 @@ def fit_erf(bits: int, degree: int) -> None:
     report("erf", "erf x / x - 1 in x^2, |x| <= 1", fit(q, lambda z: mpf("0.9"), degree, mpf(0), mpf(1), bits), bits)
 
 
-def fit_erfcx(bits: int, degree: int, top: str) -> None:
-    """exp(z^2) erfc z = t q(2t - 1) with t = 1 / (1 + ERFCX_SLOPE z), 0 <= z <= top; relative error."""
-    slope = mpf("0.35")
-    print(f"static const {'float' if bits == 24 else 'double'} {name_of(bits)}_erfcx_slope = {'0.35f' if bits == 24 else '0.35'};")
-    slope = rounded(slope, bits)
+def tail(a: mpf) -> mpf:
+    """exp(a^2 / 2) Phi(-a), which is 1/2 at 0 and falls slowly."""
+    return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
+
+
+def fit_tail(bits: int, degree: int, top: str) -> None:
+    """exp(a^2 / 2) Phi(-a) = t q(2t - 1) with t = 1 / (1 + a / 4), 0 <= a <= top; relative error."""
 
     def q(w: mpf) -> mpf:
         t = (w + 1) / 2
-        z = (1 / t - 1) / slope
-        return mp.exp(z * z) * mp.erfc(z) / t
+        return tail(4 / t - 4) / t
 
-    low = 2 / (1 + slope * mpf(top)) - 1
-    what = f"exp(z^2) erfc(z) / t in 2t - 1, t = 1 / (1 + 0.35 z), z <= {top}"
-    report("erfcx", what, fit(q, lambda w: 1 / q(w), degree, low, mpf(1), bits), bits)
+    low = 2 / (1 + mpf(top) / 4) - 1
+    what = f"exp(a^2 / 2) Phi(-a) / t in 2t - 1, t = 1 / (1 + a / 4), a <= {top}"
+    report("tail", what, fit(q, lambda w: 1 / q(w), degree, low, mpf(1), bits), bits)
+
+
+def fit_tail_ratio(over: int, under: int, top: str) -> None:
+    """exp(a^2 / 2) Phi(-a) = p(a) / q(a), 0 <= a <= top, p(0) = 1/2 and q(0) = 1, for f32; relative error.
+
+    Linear least squares for p - R q, weighted so that the relative error levels out (Lawson's rule on Loeb's weights); all coefficients are
+    positive, so nothing cancels, whoever rounds. They are rounded one after the other from the highest, the others fitted anew.
+    """
+    points = 800
+    low = float(mp.mpf(top) / (mp.mpf(top) + 2))
+    spread = [low * (1 - float(mp.cos(mp.pi * (i + 0.5) / points))) / 2 for i in range(points)]  # dense at 0, where R moves
+    a = np.array([2 * s / (1 - s) for s in spread])
+    exact = np.array([float(tail(mpf(x))) for x in a])
+    powers = np.array([a**k for k in range(over + 1)] + [-exact * a**k for k in range(under + 1)])
+    held = {0: 0.5, over + 1: 1.0}
+    order = [k for pair in itertools.zip_longest(range(over, 0, -1), range(over + under + 1, over + 1, -1)) for k in pair if k is not None]
+    for k in [*order, -1]:
+        c = level(powers, exact, held, over)
+        if k >= 0:
+            held[k] = float(np.float32(c[k]))
+    worst = np.abs((c[: over + 1] @ powers[: over + 1]) / (c[over + 1 :] @ powers[over + 1 :] / -exact) / exact - 1).max()
+    note = f"exp(a^2 / 2) Phi(-a), a <= {top}, is over / under: within 2^{np.log2(worst):.4}, relative"
+    emit("tail_over", note, [mpf(x) for x in c[: over + 1]], 24)
+    emit("tail_under", "and what it is divided by", [mpf(x) for x in c[over + 1 :]], 24)
+    print(f"f32 tail: {note}", file=sys.stderr)
+
+
+def level(powers: Any, exact: Any, held: dict[int, float], over: int) -> Any:
+    """The coefficients, those of `held` as they are, whose relative error has the smallest peaks of sixty rounds' weights."""
+    free = [k for k in range(len(powers)) if k not in held]
+    best = c = np.array([held.get(k, 0.0) for k in range(len(powers))])
+    if not free:
+        return c
+    weights, under, least = np.ones(len(exact)), np.ones(len(exact)), np.inf
+    for _ in range(60):
+        scale = np.sqrt(weights) / (exact * under)
+        rows = (powers[free] * scale).T
+        size = np.linalg.norm(rows, axis=0)
+        rest = -sum(x * powers[k] for k, x in held.items()) * scale
+        c = c.copy()
+        c[free] = np.linalg.lstsq(rows / size, rest, rcond=None)[0] / size
+        under = c[over + 1 :] @ powers[over + 1 :] / -exact
+        error = np.abs((c[: over + 1] @ powers[: over + 1]) / under / exact - 1)
+        if error.max() < least:
+            least, best = error.max(), c
+        weights = weights * error / error.max()
+        weights = weights / weights.sum() + 1e-14
+    return best
+
+
+def fit_sin(bits: int, degree: int) -> None:
+    """sin r = r + r^3 q(r^2) on |r| <= 0.8, a little over pi / 4; relative error."""
+
+    def q(z: mpf) -> mpf:
+        r = mp.sqrt(z)
+        return (mp.sin(r) / r - 1) / z if z > mpf(10) ** -18 else -mpf(1) / 6 + z / 120
+
+    report("sin", "(sin r / r - 1) / r^2 in r^2, |r| <= 0.8", fit(q, lambda z: z, degree, mpf(0), mpf("0.64"), bits), bits)
+
+
+def fit_cos(bits: int, degree: int) -> None:
+    """cos r = 1 - r^2 / 2 + r^4 q(r^2) on |r| <= 0.8; absolute error."""
+
+    def q(z: mpf) -> mpf:
+        return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > mpf(10) ** -12 else mpf(1) / 24 - z / 720
+
+    report("cos", "(cos r - 1 + r^2 / 2) / r^4 in r^2, |r| <= 0.8", fit(q, lambda z: z**2, degree, mpf(0), mpf("0.64"), bits), bits)
+
+
+def split_quarter(bits: int) -> None:
+    """pi / 2 as the sum of three numbers of the type."""
+    rest, parts = mp.pi / 2, []
+    for _ in range(3):
+        parts.append(rounded(rest, bits))
+        rest -= parts[-1]
+    kind = "float" if bits == 24 else "double"
+    print(f"static const {kind} {name_of(bits)}_quarter[3] = {{{', '.join(hexadecimal(x, bits) for x in parts)}}};")
 
 
 def report(name: str, what: str, fitted: tuple[list[mpf], mpf], bits: int) -> None:
@@ -208,13 +289,19 @@ def main() -> None:
     fit_log(24, 4)
     fit_tanh(24, 5)
     fit_erf(24, 7)
-    fit_erfcx(24, 9, "10.3")
+    fit_tail_ratio(4, 5, "15")
+    split_quarter(24)
+    fit_sin(24, 3)
+    fit_cos(24, 2)
     fit_exp(53, 10, 41)
     exp_limits(53, "-746.0", "710.0")
     fit_log(53, 10)
     fit_tanh(53, 12)
     fit_erf(53, 13)
-    fit_erfcx(53, 22, "27.5")
+    fit_tail(53, 22, "39")
+    split_quarter(53)
+    fit_sin(53, 6)
+    fit_cos(53, 6)
     print("#endif")
 
 

@@ -1,0 +1,155 @@
+"""sin, cos, pow, the smooth activations and the places of extremes in C: bounds, edges, far arguments; on every instruction set."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import FLOATS, LENGTHS, each_isa, needs_c, rerun, same_on_threads
+from scipy import special
+
+from cafe import kernels
+from cafe.dtype import Array
+from cafe.kernels import _ffi, memory
+
+pytestmark = needs_c
+NAN, INF = math.nan, math.inf
+REAL = np.longdouble
+
+
+def in_ulps(got: Array, wanted: Array) -> float:
+    """The largest error in units of the last place of what is wanted."""
+    unit = np.spacing(np.abs(wanted.astype(got.dtype))).astype(REAL)
+    return float(np.max(np.abs(got.astype(REAL) - wanted) / unit))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_turns_are_within_two_ulps(name: str, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    near_zeros = np.arange(1, 2000) * (math.pi / 2)
+    x = np.concatenate([rng.uniform(-10, 10, 20000), rng.uniform(-9e4, 9e4, 20000), near_zeros, -near_zeros]).astype(dtype)
+    assert in_ulps(getattr(kernels, name)(x), getattr(np, name)(x.astype(REAL))) <= 2.0
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_far_turns_are_those_of_the_c_library(name: str, dtype: Any) -> None:
+    x = np.array([0.5, 1.0000001e5, -3.3e7, 1e9, 1.1e9, 1e15, 3e38, -INF, NAN, 2.0, 1e22], dtype)
+    wanted = [getattr(math, name)(float(v)) if math.isfinite(v) else NAN for v in x]
+    got = getattr(kernels, name)(x)
+    assert np.array_equal(np.isnan(got), np.isnan(wanted))
+    assert np.allclose(got, wanted, rtol=3 * np.finfo(dtype).eps, atol=0, equal_nan=True)
+    assert list(np.signbit(kernels.sin(np.array([0.0, -0.0], dtype)))) == [False, True]
+
+
+@pytest.mark.parametrize("e", [0.5, 2.0, 3.0, -1.0, -2.5, 0.1, 10.0, 0.0, 1.0, 100.0])
+def test_powers_are_rounded_once(e: float) -> None:
+    x = np.abs(np.random.default_rng(2).standard_normal(5000)).astype(np.float32) + np.float32(1e-3)
+    with np.errstate(over="ignore", under="ignore"):
+        wanted = np.power(x.astype(np.float64), e).astype(np.float32)
+    far = np.abs(wanted[np.isfinite(wanted)] - kernels.powf(x, e)[np.isfinite(wanted)])
+    assert np.all(far <= np.spacing(wanted[np.isfinite(wanted)])) and np.mean(far == 0) > 0.999
+    assert np.array_equal(kernels.pow(x, np.float32(e) * np.ones_like(x)), kernels.powf(x, float(np.float32(e))))
+
+
+def test_powers_have_cs_special_cases() -> None:
+    bases = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, INF, -INF, NAN, 2.0**100, -(2.0**100)]
+    exponents = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 16777215.0, 16777216.0, 4194304.5, 1e30, INF, -INF, NAN]
+    a, b = (v.astype(np.float32) for v in np.meshgrid(bases, exponents))
+    with np.errstate(all="ignore"):
+        wanted = np.power(a.astype(np.float64), b.astype(np.float64)).astype(np.float32)
+    for got in (kernels.pow(a, b), kernels.pow(np.asfortranarray(a), np.asfortranarray(b))):
+        assert np.array_equal(got, wanted, equal_nan=True)
+        assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(wanted)[~np.isnan(wanted)])
+    for e in exponents:
+        column, same = np.array(bases), np.full(len(bases), e)
+        with np.errstate(all="ignore"):
+            wanted = np.power(column, same).astype(np.float32)
+        assert np.array_equal(kernels.powf(column.astype(np.float32), e), wanted, equal_nan=True), e
+
+
+def test_powers_broadcast() -> None:
+    a, b = np.abs(np.random.default_rng(3).standard_normal((2, 7, 1))).astype(np.float32)
+    assert np.array_equal(kernels.pow(a, b.T), kernels.pow(np.repeat(a, 7, 1), np.repeat(b.T, 7, 0)))
+    assert kernels.pow(a[:0], b[:0]).shape == (0, 1)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_tails_have_the_bits_of_the_middle(n: int) -> None:
+    a, b = np.abs(np.random.default_rng(4).standard_normal((2, 99))).astype(np.float32)
+    assert np.array_equal(kernels.pow(a, b)[:n], kernels.pow(a[:n].copy(), b[:n].copy()))
+    assert np.array_equal(kernels.powf(a, 0.3)[:n], kernels.powf(a[:n].copy(), 0.3))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_gates_keep_their_digits_far_out(dtype: Any) -> None:
+    edge = 100.0 if dtype == np.float32 else 735.0
+    x = np.concatenate([np.linspace(-edge, 60, 20001), [1e30, 0.0, -1e-30]]).astype(dtype)
+    wide = x.astype(REAL)
+    assert in_ulps(kernels.silu(x), wide / (1 + np.exp(-wide))) <= 4.0
+    ends = np.array([-INF, INF, NAN, -1e30, -200.0 if dtype == np.float32 else -800.0], dtype)
+    for name in ("silu", "gelu", "gelu_erf"):
+        assert np.array_equal(getattr(kernels, name)(ends), np.array([NAN, INF, NAN, 0.0, 0.0], dtype), equal_nan=True), name
+
+
+def test_gelu_keeps_its_tail_down_to_subnormals() -> None:
+    x = np.linspace(-13.0, 9.0, 40001).astype(np.float32)
+    wanted = x.astype(np.float64) * special.ndtr(x.astype(np.float64))
+    normal = np.abs(wanted) > 1.2e-38
+    error = np.abs(kernels.gelu_erf(x)[normal] / wanted[normal] - 1)[np.abs(x[normal]) > 1e-3].max()
+    assert error <= (4 if kernels_fuse() else 100) * 2.0**-23
+    far = kernels.gelu_erf(np.array([-13.5, -14.0], np.float32))
+    assert np.allclose(far, [-13.5 * special.ndtr(-13.5), -14.0 * special.ndtr(-14.0)], rtol=0, atol=2.9e-45)
+
+
+def kernels_fuse() -> bool:
+    """Whether the instruction set in force has a fused multiply-add, without which a tail loses a² / 2 ulp."""
+    return _ffi.isa() != "generic"
+
+
+@pytest.mark.parametrize("n", [1, 5, 40, 300, 5000])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_divides(n: int, dtype: Any) -> None:
+    x = (30 * np.random.default_rng(5).standard_normal((7, n))).astype(dtype)
+    x[0, 0] = 200.0  # the others' quotients are subnormal or 0
+    e = np.exp((x - x.max(1, keepdims=True)).astype(REAL))  # the difference rounded as the kernel's is
+    wanted = e / e.sum(1, keepdims=True)
+    got = kernels.softmax(x, 1)
+    assert np.all(np.abs(got - wanted) <= 10 * np.spacing(wanted.astype(dtype)))  # an ulp of exp and the sum of up to 5000
+    assert np.array_equal(kernels.softmax(np.ascontiguousarray(x.T), 0), got.T)
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (70, 33), (33, 70), (3, 300, 5), (5, 4, 513), (2, 3, 1000)])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_places_of_extremes_are_numpys(shape: tuple[int, ...], dtype: Any) -> None:
+    rng = np.random.default_rng(6)
+    for x in (rng.standard_normal(shape).astype(dtype), rng.integers(0, 3, shape).astype(dtype)):
+        with_nan = x.copy()
+        with_nan.reshape(-1)[x.size // 2 :: 5] = NAN
+        for z in (x, with_nan, np.full(shape, -INF, dtype)):
+            for dim in range(len(shape)):
+                assert np.array_equal(kernels.argmax(z, dim, False), z.argmax(dim))
+                assert np.array_equal(kernels.argmin(z, dim, True), np.argmin(z, dim, keepdims=True))
+                assert kernels.argmax(z, dim, False).dtype == np.uint32
+
+
+def test_threads_do_not_show() -> None:
+    x = np.random.default_rng(7).standard_normal((700, 300)).astype(np.float32)
+    same_on_threads(lambda: (kernels.sin(x), kernels.cos(1e6 * x), kernels.powf(np.abs(x), 0.3), kernels.argmax(x, 0, False)))
+    same_on_threads(lambda: (kernels.argmin(x, 1, False), kernels.max(x, 0, False), kernels.sum(x, (0,), False), kernels.gelu_erf(x)))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(2049, 2100), (2048, 2304), (3, 1504, 1200)])
+def test_large_transposing_copies(shape: tuple[int, ...], dtype: Any) -> None:
+    """Large enough to go past the caches, on and off a line's bound."""
+    x = np.arange(math.prod(shape), dtype=np.uint32).reshape(shape).astype(dtype)
+    assert np.array_equal(memory.copy(x.swapaxes(-1, -2)), x.swapaxes(-1, -2))
+
+
+@each_isa
+def test_on_the_other_instruction_sets(isa: str) -> None:
+    rerun(__file__, isa)
