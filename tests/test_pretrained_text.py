@@ -108,6 +108,10 @@ def test_eight_tokens_with_a_cache(model: Any) -> None:
     assert close(one_by_one.numpy(), at_once.numpy(), 2e-6)
 
 
+def test_after_nothing_comes_a_text(model: Any) -> None:
+    assert len(list(model.generate([], 2))) == 2
+
+
 def test_samples_follow_the_seed(model: Any) -> None:
     drawn = []
     for seed in (1, 1, 2):

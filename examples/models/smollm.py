@@ -83,13 +83,14 @@ class SmolLm:
     def __init__(self, path: str) -> None:
         metadata = GgufFile.new(path).metadata
         self.tokenizer = BytePairs(metadata)
+        self.begin: int = metadata["tokenizer.ggml.bos_token_id"]
         self.ends = {metadata["tokenizer.ggml.eos_token_id"], self.tokenizer.ids["<|endoftext|>"]}
         self.llama = Llama(LlamaConfig.of(metadata), VarBuilder.from_gguf(path))
 
     def generate(self, ids: list[int], most: int, temperature: float = 0.0, top_p: float = 0.9) -> Iterator[int]:
-        """Token after token, until the text ends; temperature 0 always takes the likeliest."""
+        """Token after token, until the text ends; temperature 0 always takes the likeliest. After no ids, a text of its own."""
         self.llama.reset()
-        place, new = 0, ids
+        place, new = 0, ids or [self.begin]
         for _ in range(most):
             logits = self.llama(Tensor([new]), place).squeeze(0)
             place += len(new)
