@@ -10,8 +10,9 @@ import pytest
 from expect import raises
 
 from cafe import DType, Tensor, Var, errors
+from cafe.kernels import _ffi
 from cafe.nn import Linear, VarBuilder, VarMap, linear, linear_b, linear_no_bias
-from cafe.testing import assert_close, gradcheck
+from cafe.testing import assert_close, assert_same_bits, gradcheck
 
 W, B = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), Tensor([0.5, 0.0, -1.0])
 
@@ -138,3 +139,14 @@ def test_initial_values_are_candles() -> None:
 def test_a_layer_without_inputs_gives_its_bias() -> None:
     layer = linear(0, 3, VarBuilder.from_varmap(VarMap()))
     assert layer(Tensor.zeros((2, 0))).tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize("rows", [1, 2, 16, 70])
+def test_a_layer_for_few_rows_gives_the_same(rows: int) -> None:
+    layer = Linear(Var(Tensor.randn(0, 1, (40, 300))), Tensor.randn(0, 1, 40))
+    copy, x = layer.for_few_rows(), Tensor.randn(0, 1, (rows, 300))
+    assert copy.weight.stride == (1, 40) and not copy(x).track_op()
+    if _ffi.BACKEND == "c":
+        assert_same_bits(copy(x), layer(x).detach())
+    assert_close(copy(x), layer(x).detach(), 5e-5)
+    assert Linear(W).for_few_rows().bias is None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from cafe import DType, Tensor
-from cafe.nn import Activation, Module, MultiHeadAttention, VarBuilder, embedding, layer_norm, linear
+from cafe.nn import Activation, Linear, Module, MultiHeadAttention, VarBuilder, embedding, layer_norm, linear
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,22 @@ class Embeddings(Module):
         return self.norm(both.broadcast_add(places))
 
 
+def layer(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
+    """A linear layer that will see a few sentences at a time."""
+    return linear(in_dim, out_dim, vb).for_few_rows()
+
+
 class Layer:
     """Attention, then two linear layers; each added to its input and normalised: (B, T, hidden) → (B, T, hidden)."""
 
     def __init__(self, cfg: BertConfig, vb: VarBuilder) -> None:
         width, inner = cfg.hidden_size, cfg.intermediate_size
         attention, output = vb.pp("attention"), vb.pp("output")
-        projections = [linear(width, width, attention.pp("self").pp(name)) for name in ("query", "key", "value")]
-        joined = linear(width, width, attention.pp("output").pp("dense"))
+        projections = [layer(width, width, attention.pp("self").pp(name)) for name in ("query", "key", "value")]
+        joined = layer(width, width, attention.pp("output").pp("dense"))
         self.attention = MultiHeadAttention(*projections, joined, cfg.num_attention_heads)
         self.attended = layer_norm(width, cfg.layer_norm_eps, attention.pp("output").pp("LayerNorm"))
-        self.widen, self.narrow = linear(width, inner, vb.pp("intermediate").pp("dense")), linear(inner, width, output.pp("dense"))
+        self.widen, self.narrow = layer(width, inner, vb.pp("intermediate").pp("dense")), layer(inner, width, output.pp("dense"))
         self.activation = Activation.from_name(cfg.hidden_act)
         self.done = layer_norm(width, cfg.layer_norm_eps, output.pp("LayerNorm"))
 

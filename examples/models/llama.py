@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cafe import Tensor
-from cafe.nn import KvCache, Linear, VarBuilder, ops, rms_norm, rotary_angles, scaled_dot_product_attention
+from cafe.nn import KvCache, Linear, VarBuilder, linear_no_bias, ops, rms_norm, rotary_angles, scaled_dot_product_attention
 from cafe.nn import rope_i as turned
 
 
@@ -40,9 +40,9 @@ class LlamaConfig:
         return LlamaConfig(*sizes, metadata["llama.attention.layer_norm_rms_epsilon"], metadata["llama.rope.freq_base"])
 
 
-def streamed(weight: Tensor) -> Linear:
-    """A layer for a token at a time: its weights lie input by input, in the order in which a product with a single row wants them."""
-    return Linear(weight.t().contiguous().t())
+def layer(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
+    """A linear layer that will see a token at a time."""
+    return linear_no_bias(in_dim, out_dim, vb).for_few_rows()
 
 
 class Block:
@@ -52,10 +52,10 @@ class Block:
         self.cfg, self.size = cfg, cfg.width // cfg.heads
         kv = cfg.kv_heads * self.size
         self.norm1, self.norm2 = rms_norm(cfg.width, cfg.eps, vb.pp("attn_norm")), rms_norm(cfg.width, cfg.eps, vb.pp("ffn_norm"))
-        self.q, self.k, self.v = (streamed(vb.get((n, cfg.width), f"attn_{c}.weight")) for c, n in (("q", cfg.width), ("k", kv), ("v", kv)))
-        self.out = streamed(vb.get((cfg.width, cfg.width), "attn_output.weight"))
-        self.gate, self.up = (streamed(vb.get((cfg.hidden, cfg.width), f"ffn_{name}.weight")) for name in ("gate", "up"))
-        self.down = streamed(vb.get((cfg.width, cfg.hidden), "ffn_down.weight"))
+        self.q, self.k, self.v = (layer(cfg.width, n, vb.pp(f"attn_{c}")) for c, n in (("q", cfg.width), ("k", kv), ("v", kv)))
+        self.out = layer(cfg.width, cfg.width, vb.pp("attn_output"))
+        self.gate, self.up = (layer(cfg.width, cfg.hidden, vb.pp(f"ffn_{name}")) for name in ("gate", "up"))
+        self.down = layer(cfg.hidden, cfg.width, vb.pp("ffn_down"))
         self.cache = KvCache(2, 256)
 
     def __call__(self, xs: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ class Llama:
         self.blocks = [Block(cfg, vb.pp("blk").pp(i)) for i in range(cfg.layers)]
         self.norm = rms_norm(cfg.width, cfg.eps, vb.pp("output_norm"))
         tied = not vb.contains_tensor("output.weight")
-        self.head = streamed(self.tokens if tied else vb.get((cfg.vocabulary, cfg.width), "output.weight"))
+        self.head = Linear(self.tokens).for_few_rows() if tied else layer(cfg.width, cfg.vocabulary, vb.pp("output"))
         self.cos, self.sin = rotary_angles(cfg.context, cfg.width // cfg.heads, cfg.base)
 
     def __call__(self, ids: Tensor, place: int) -> Tensor:
