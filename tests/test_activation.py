@@ -92,3 +92,11 @@ def test_prelu_has_a_weight_a_channel_or_one_for_all() -> None:
 
 def test_prelu_differentiates_into_its_weight() -> None:
     gradcheck(lambda x, w: nn.PReLU(w, False)(x), Tensor([[-1.5, 2.0], [-0.5, -3.0]], "f64"), Tensor([0.25, 0.5], "f64"))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16", "f16"])
+def test_the_slopes_of_both_gelus_far_out_are_0_and_1(dtype: str) -> None:
+    x = Var(Tensor([100.0, 2.0**13, 6e4, -100.0, -6e4] + ([2.0**53, 1e38, -1e38] if dtype != "f16" else [])).to_dtype(dtype))
+    for y in (x.gelu(), x.gelu_erf(), x.silu()):
+        slopes = y.sum_all().backward()[x].to_dtype("f64").tolist()
+        assert slopes == pytest.approx([float(v > 0) for v in x.to_dtype("f64").tolist()], abs=1e-40)

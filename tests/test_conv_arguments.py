@@ -203,3 +203,24 @@ def test_pad_with_a_value() -> None:
 )
 def test_pad_refuses(call: Callable[[Tensor], Any], expected: str) -> None:
     assert text(lambda: call(ones(2, 3))) == expected
+
+
+@pytest.mark.parametrize("stride", [10**9, 2**31, 2**62])
+def test_a_stride_beyond_the_only_place_is_not_walked(stride: int) -> None:
+    x, w = Tensor.ones((1, 1, 3, 3)), Var(Tensor.ones((1, 1, 3, 3)))
+    y = x.conv2d(w, 0, stride)
+    assert y.tolist() == [[[[9.0]]]]
+    assert y.sum_all().backward()[w].tolist() == x.tolist()
+    assert Tensor.ones((1, 1, 4)).conv1d(Tensor.ones((1, 1, 3)), 0, stride).tolist() == [[[3.0]]]
+    assert Tensor.ones((1, 1, 4)).conv1d(Tensor.ones((1, 1, 1)), 0, 1, stride).tolist() == [[[1.0] * 4]]
+    assert Tensor.ones((1, 1, 1)).conv_transpose1d(Tensor.ones((1, 1, 2)), 0, 0, stride).tolist() == [[[1.0, 1.0]]]
+    assert Tensor.ones((1, 1, 1, 1)).conv_transpose2d(Tensor.ones((1, 1, 1, 1)), 0, 0, stride).tolist() == [[[[1.0]]]]
+
+
+@pytest.mark.parametrize("mode", ["zeros", "replicate"])
+def test_an_image_that_no_machine_can_hold_is_refused(mode: str) -> None:
+    x, w = Tensor.ones((1, 1, 3, 3)), Tensor.ones((1, 1, 3, 3))
+    with pytest.raises(Error, match=r"conv2d: .* make the padded input \[\d+, \d+\], more than"):
+        x.conv2d(w, 2**61, 2**62, padding_mode=mode)
+    with pytest.raises(Error, match=r"conv_transpose2d: .* make the output \[\d+, \d+\], more than"):
+        x.conv_transpose2d(w, 0, 0, 2**31)

@@ -60,6 +60,13 @@ class Geometry:
         """Stride, padding, dilation: what `im2col` and `col2im` take."""
         return self.stride, self.padding, self.dilation
 
+    def used(self, kernel: tuple[int, ...], places: tuple[int, ...]) -> Geometry:
+        """What the walk is laid out by: stride 1 along axes of one place and dilation 1 along those of one tap, where neither is used and
+        would only make the layout large. (How many places there are is for the walk as given to say.)
+        """
+        stride = tuple(s if n > 1 else 1 for s, n in zip(self.stride, places))
+        return replace(self, stride=stride, dilation=tuple(d if k > 1 else 1 for d, k in zip(self.dilation, kernel)))
+
 
 def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
     """Every patch that a kernel sees: x (N, C, *S) → (N, C, *k, *L), whose element [n, c, k, l] is x[n, c, l s + k d − p], 0 outside.
@@ -80,11 +87,11 @@ def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: 
 def im2col_ref(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...]) -> Array:
     places = conv_out(x.shape[2:], kernel, stride, padding, dilation)
     padded = _pad(x, padding)
-    steps = padded.strides[2:]
+    steps, used = padded.strides[2:], Geometry(stride, padding, dilation).used(kernel, places)
     windows = np.lib.stride_tricks.as_strided(
         padded,
         (*x.shape[:2], *kernel, *places),
-        (*padded.strides[:2], *(d * b for d, b in zip(dilation, steps)), *(s * b for s, b in zip(stride, steps))),
+        (*padded.strides[:2], *(d * b for d, b in zip(used.dilation, steps)), *(s * b for s, b in zip(used.stride, steps))),
         writeable=False,
     )
     return windows.copy()
@@ -239,5 +246,6 @@ def _sizes(x: tuple[int, ...], w: tuple[int, ...], places: tuple[int, ...], geom
 
     channels = (x[0], x[1], w[0], geometry.groups)
     sizes = (*two(x[2:], 1), *two(w[2:], 1), *two(places, 1))
-    walk = (*two(geometry.stride, 1), *two(geometry.padding, 0), *two(geometry.dilation, 1))
+    used = geometry.used(w[2:], places)
+    walk = (*two(used.stride, 1), *two(used.padding, 0), *two(used.dilation, 1))
     return _ffi.ffi.new("int64_t[17]", (*channels, *sizes, *walk, ALGORITHMS.index(geometry.algorithm)))

@@ -9,6 +9,7 @@ import operator
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cafe.dtype import check_float, check_same
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 PerAxis: TypeAlias = "int | Sequence[int]"
 Padding: TypeAlias = "PerAxis | str"
 
+_MOST_PLACES = 2**40  # of a padded image: terabytes, and far from where sizes in bytes overflow
 
 
 class _Chosen(threading.local):
@@ -236,6 +238,7 @@ def convolve(
     _check_conv(name, axes, x, w, padding, stride, groups)
     steps, spread = _per_axis(name, "stride", stride, axes, 1), _per_axis(name, "dilation", dilation, axes, 1)
     pairs = _pairs(name, padding, w.shape[2:], steps, spread)
+    _check_extent(name, "padded input", [n + before + after for n, (before, after) in zip(x.shape[2:], pairs)])
     if padding_mode not in _MODES:
         raise Error(f"{name}: unknown padding mode {padding_mode!r}").help("one of " + ", ".join(_MODES))
     if padding_mode != "zeros" or any(before != after for before, after in pairs):
@@ -275,7 +278,14 @@ def convolve_transpose(
     size = conv_transpose_out(x.shape[2:], w.shape[2:], geometry.stride, geometry.padding, extra, geometry.dilation)
     if min(size) < 1:
         raise Error(f"{name}: input {show(x.shape)} and kernel {show(w.shape)} leave an output of size {show(size)}")
+    _check_extent(name, "output", [n + 2 * p for n, p in zip(size, geometry.padding)])
     return apply(ops.ConvInputGrad(size, geometry), x, w)
+
+
+def _check_extent(name: str, what: str, sizes: Sequence[int]) -> None:
+    """Refuses what no machine can hold before anything is laid out by it."""
+    if prod(sizes) > _MOST_PLACES:
+        raise Error(f"{name}: stride, padding and dilation make the {what} {show(tuple(sizes))}, more than {_MOST_PLACES} places")
 
 
 def _check_conv(name: str, axes: int, x: Base, w: Base, padding: Padding, stride: PerAxis, groups: int) -> None:
