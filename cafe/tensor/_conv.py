@@ -292,14 +292,14 @@ def _check_conv(name: str, axes: int, x: Base, w: Base, padding: Padding, stride
     """candle's checks, each with its text, then those that candle lacks."""
     for shape in (w.shape, x.shape) if axes == 1 else (x.shape, w.shape):
         check_rank(shape, axes + 2)
+    if groups < 1:
+        raise Error(f"{name}: groups must be at least 1, got {groups}")
     channels, wanted = x.shape[1], w.shape[1]
     if channels != wanted * groups and axes == 1:
         msg = "the number of in-channels on the input doesn't match the kernel size"
         raise Conv1dInvalidArgs(x.shape, w.shape, padding, stride, msg)  # type: ignore[arg-type]
     if channels != wanted * groups:
         bail(f"in_channel mismatch between input ({channels}, groups {groups}) and kernel ({wanted})")
-    if groups < 1:
-        raise Error(f"{name}: groups must be at least 1, got {groups}")
     if w.shape[0] % groups:
         raise Error(f"{name}: out_channel {w.shape[0]} is not divisible by the number of groups {groups}")
     _check_kernel(name, name, x, w)
