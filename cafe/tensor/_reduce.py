@@ -26,8 +26,8 @@ class ReduceMethods(Base):
     def sum(self, dims: Dims = NO_DIMS) -> Tensor:
         """The sum over dims, which go: y = Σ x, and 0 where there is nothing to add.
 
-        Floats are rounded once from float64, except that up to eight summands are added in their own dtype from left to right. Integers
-        keep their dtype, are added in 64 bits and must fit.
+        Up to eight floats are added in their own dtype from left to right; more of them in float64, which is rounded once, the C kernel
+        adding them by twos in their own dtype before. Integers keep their dtype, are added in 64 bits and must fit.
 
         Shape: without the dims.
         Raises: TypeError without dims (`sum_all` sums everything), DimOutOfRange, DuplicateDimIndex, IntegerOverflow (candle wraps).
