@@ -129,7 +129,7 @@ class Mlp(Step):
 
     def in_cafe(self, cafe: Any, v: dict[str, Any]) -> Callable[[Any], Any]:
         first, second = (cafe.nn.Linear(v[f"{name}.weight"], v[f"{name}.bias"]) for name in ("fc1", "fc2"))
-        return lambda x: second(first(x).relu())
+        return cafe.nn.seq(first, cafe.nn.Activation.Relu, second)  # type: ignore[no-any-return]
 
     def in_torch(self, torch: Any) -> tuple[Any, list[tuple[str, ...]]]:
         nn, (inner, hidden, outer) = torch.nn, self.sizes

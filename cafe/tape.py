@@ -144,6 +144,11 @@ def leaf(data: Array, owner: int) -> Leaf | None:
     return None if data.dtype.kind in "iu" else Leaf(data, owner)
 
 
+def records(*operands: Operand) -> bool:
+    """Whether a differentiable op on these would be recorded now."""
+    return _recording.on and any(t._node is not None for t in operands)
+
+
 def is_half(dtype: np.dtype[Any]) -> bool:
     """Whether this is F16 or BF16, which compute through F32."""
     return dtype.itemsize == 2 and dtype.kind not in "iu"

@@ -66,9 +66,9 @@ void cafe_pool_statistics(int64_t *six);
 
 /* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
 
-/* Functions of one array. AFFINE is x a + b (rounded after each), CLAMP is x held between a and b, ELU is x > 0 ? x : a (exp x - 1). */
+/* Functions of one array. IDENTITY is x, AFFINE x a + b (rounded after each), CLAMP x held between a and b, ELU x > 0 ? x : a (exp x - 1). */
 enum {
-    CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE, CAFE_CLAMP,
+    CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE, CAFE_CLAMP,
     CAFE_EXP, CAFE_LOG, CAFE_SIN, CAFE_COS, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
 };
 
@@ -343,11 +343,12 @@ int cafe_matmul_batch_f32(float *c, const float *a, const float *b, int64_t m, i
 int cafe_matmul_batch_f64(double *c, const double *a, const double *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col,
                           int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
 
-/* y (m, n) = x (m, k) transposed w (n, k), plus bias (n) where it is not NULL. X and w have any strides. */
-int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias, int64_t m, int64_t k, int64_t n, int64_t x_row,
-                    int64_t x_col, int64_t w_row, int64_t w_col);
-int cafe_linear_f64(double *y, const double *x, const double *w, const double *bias, int64_t m, int64_t k, int64_t n, int64_t x_row,
-                    int64_t x_col, int64_t w_row, int64_t w_col);
+/* y (m, n) = x (m, k) transposed w (n, k), plus bias (n) where it is not NULL, and `then` of that, with the bits of the function on
+ * its own: IDENTITY, RELU, TANH, SIGMOID, SILU, GELU or GELU_ERF. X and w have any strides. */
+int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias, int then, int64_t m, int64_t k, int64_t n,
+                    int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
+int cafe_linear_f64(double *y, const double *x, const double *w, const double *bias, int then, int64_t m, int64_t k, int64_t n,
+                    int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
 
 /* The gradients of linear for dy (m, n), x (m, k), w (n, k), in C order: dx = dy w, dw = dy^T x, db = dy summed over m, with the bits
  * that matmul and sum give. What is NULL is left out. CAFE_NO_MEMORY. */

@@ -85,7 +85,7 @@ static void ENTRY(matmul_turn)(struct ENTRY(matmul_call) *call) {
     const struct cafe_matmul p = call->p;
     const T *a = call->a;
     const int64_t *a_batch = call->a_batch;
-    call->p = (struct cafe_matmul){1, p.k, p.m, p.b_col, p.b_row, p.a_col, p.m == 1 ? 1 : p.a_row, p.m, 0};
+    call->p = (struct cafe_matmul){1, p.k, p.m, p.b_col, p.b_row, p.a_col, p.m == 1 ? 1 : p.a_row, p.m, 0, p.then};
     call->a = call->b, call->b = a;
     call->a_batch = call->b_batch, call->b_batch = a_batch;
 }
@@ -100,21 +100,22 @@ static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) 
 }
 
 int ENTRY(matmul)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col) {
-    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1}};
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY}};
     return ENTRY(matmul_run)(&call, 1);
 }
 
 int ENTRY(matmul_batch)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col,
                         int64_t rank, const int64_t *batch) {
-    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1}};
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY}};
     call.rank = rank, call.batch = batch, call.a_batch = batch + rank, call.b_batch = batch + 2 * rank;
     int64_t matrices = 1;
     for (int64_t d = 0; d < rank; d++) matrices *= batch[d];
     return ENTRY(matmul_run)(&call, matrices);
 }
 
-int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int64_t m, int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col) {
-    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n, 1}};
+int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int then, int64_t m, int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row,
+                  int64_t w_col) {
+    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n, 1, then}};
     return ENTRY(matmul_run)(&call, 1);
 }
 

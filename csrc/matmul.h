@@ -5,10 +5,11 @@
 #include <stdint.h>
 
 /* C (m, n) = A (m, k) B (k, n). A and B have any strides, in elements: 0, negative, transposed; C's rows are contiguous. A bias has a
- * value for each column (bias_col 1) or one for all (0). */
+ * value for each column (bias_col 1) or one for all (0). `then` is what follows: CAFE_IDENTITY or a function (cafe_linear). */
 struct cafe_matmul {
     int64_t m, k, n;
     int64_t a_row, a_col, b_row, b_col, c_row, bias_col;
+    int then;
 };
 
 /* Scratch for one call of a body, in bytes: packed blocks of A and B. A huge page. */

@@ -13,6 +13,7 @@ from instances import FLOATS, as_bytes, each_isa, needs_c, rerun, same_on_thread
 from cafe import kernels
 from cafe.dtype import Array
 from cafe.kernels import twins
+from cafe.ops.matmul import LinearThen
 
 pytestmark = needs_c
 each_float = pytest.mark.parametrize("dtype", FLOATS)
@@ -238,6 +239,35 @@ def test_linear_is_the_product_and_then_the_sum(shape: Shape, dtype: Any) -> Non
         assert as_bytes(kernels.linear(turn(x), turn(w.T), None)) == as_bytes(y)
         assert as_bytes(kernels.linear(turn(x), turn(w.T), bias)) == as_bytes(y + bias)
         assert as_bytes(kernels.linear(turn(x), turn(w.T), np.repeat(bias, 2)[::2])) == as_bytes(y + bias)
+
+
+@each_float
+@each_shape
+def test_a_function_after_linear_has_the_bits_of_the_two_apart(shape: Shape, dtype: Any) -> None:
+    m, k, n = shape
+    x, w, bias = values((m, k), dtype), values((n, k), dtype), values((n,), dtype)
+    x[-1, -1], bias[n // 2] = np.nan, np.inf
+    w[0] = bias[0] = -0.0  # so that -0.0 goes in
+
+    for f in LinearThen.KNOWN:
+        for turn in (np.ascontiguousarray, np.asfortranarray):
+            for b in (bias, None):
+                apart = as_bytes(getattr(kernels, f)(kernels.linear(turn(x), turn(w), b)))
+                assert as_bytes(kernels.linear(turn(x), turn(w), b, f)) == apart, f
+        same_on_threads(lambda f=f: kernels.linear(x, w, bias, f))  # type: ignore[misc]
+
+
+@each_float
+@pytest.mark.parametrize("rows", [1, 2, 14, 60, 400])
+def test_a_function_after_linear_on_threads_and_over_leading_dims(rows: int, dtype: Any) -> None:
+    x, w, bias = values((2, rows // 2, 700) if rows % 2 == 0 else (rows, 700), dtype), values((1500, 700), dtype), values((1500,), dtype)
+    y = kernels.linear(x, w, bias)
+
+    for f in ("relu", "gelu_erf"):
+        apart = as_bytes(getattr(kernels, f)(y))
+        assert as_bytes(kernels.linear(x, w, bias, f)) == apart
+        assert as_bytes(kernels.linear(x, np.asfortranarray(w), bias, f)) == apart
+        same_on_threads(lambda f=f: kernels.linear(x, w, bias, f))  # type: ignore[misc]
 
 
 @each_float

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from expect import raises
 
-from cafe import DType, Tensor, Var, errors
+from cafe import DType, Tensor, Var, errors, no_grad
 from cafe.kernels import _ffi
-from cafe.nn import Linear, VarBuilder, VarMap, linear, linear_b, linear_no_bias
+from cafe.nn import Activation, Linear, VarBuilder, VarMap, linear, linear_b, linear_no_bias, seq
 from cafe.testing import assert_close, assert_same_bits, gradcheck
 
 W, B = Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), Tensor([0.5, 0.0, -1.0])
@@ -150,3 +150,61 @@ def test_a_layer_for_few_rows_gives_the_same(rows: int) -> None:
         assert_same_bits(copy(x), layer(x).detach())
     assert_close(copy(x), layer(x).detach(), 5e-5)
     assert Linear(W).for_few_rows().bias is None
+
+
+EACH_ACTIVATION = pytest.mark.parametrize("name", ["relu", "tanh", "sigmoid", "silu", "gelu", "gelu_new", "mish"])
+
+
+@EACH_ACTIVATION
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16", "bf16"])
+@pytest.mark.parametrize("shape", [(1, 5), (7, 5), (90, 5), (2, 3, 5)], ids=str)
+def test_an_activation_of_a_layer_has_the_bits_of_the_two_apart(shape: tuple[int, ...], dtype: str, name: str) -> None:
+    activation, x = Activation.from_name(name), Var(Tensor.randn(0, 1, shape).to_dtype(dtype))
+    w, b = (Var(Tensor.randn(0, 1, size).to_dtype(dtype)) for size in ((40, 5), (40,)))
+    for layer in (Linear(w, b), Linear(w)):
+        apart, together, in_a_row = activation(layer(x)), activation.of_linear(layer, x), seq(layer, activation)
+        assert_same_bits(together, apart)
+        assert_same_bits(in_a_row(x), apart)
+        assert_same_bits(in_a_row.forward_t(x, True), apart)
+        assert_same_bits(in_a_row.forward_all(x)[0], layer(x))
+        grads, wanted = ((y * y).sum_all().backward() for y in (together, apart))
+        for v in (x, w, b) if layer.bias is not None else (x, w):
+            assert_same_bits(grads[v], wanted[v])
+        with no_grad():
+            assert_same_bits(activation.of_linear(layer, x), apart)
+
+
+@EACH_ACTIVATION
+def test_derivatives_of_an_activation_of_a_layer(name: str) -> None:
+    rng, activation = np.random.default_rng(0), Activation.from_name(name)
+    arrays = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 4)), rng.normal(size=2)
+    gradcheck(lambda x, w, b: activation.of_linear(Linear(w, b), x), *arrays, order=2)
+
+
+def test_where_the_slope_needs_what_goes_in_a_graph_takes_two_ops() -> None:
+    x, layer = Var(Tensor.randn(0, 1, (4, 2))), Linear(W, B)
+    assert Activation.Gelu.of_linear(layer, x).track_op()
+    assert not Activation.Gelu.of_linear(layer, x.detach()).track_op()
+    assert Activation.Relu.of_linear(layer, x).backward().get(x) is not None
+
+
+def test_a_layer_that_does_more_is_asked_first() -> None:
+    class Doubled(Linear):
+        def forward(self, xs: Tensor) -> Tensor:
+            return super().forward(xs) * 2.0
+
+    x = Tensor.randn(0, 1, (4, 2))
+    layer = Doubled(W, B)
+    assert_same_bits(Activation.Relu.of_linear(layer, x), layer(x).relu())
+    assert_same_bits(seq(layer, Activation.Relu)(x), layer(x).relu())
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((1, 3), "f32"), ((2,), "f32"), ((1, 2), "f64"), ((1, 2), "i64")])
+def test_an_activation_of_a_layer_refuses_what_the_layer_does(shape: tuple[int, ...], dtype: str) -> None:
+    layer, x = Linear(W, B), Tensor.zeros(shape, dtype)
+    with pytest.raises(errors.Error) as wanted:
+        layer(x)
+    with raises(type(wanted.value), str(wanted.value)):
+        Activation.Relu.of_linear(layer, x)
+    with raises(TypeError, "Linear: expected Tensor, found int"):
+        seq(layer, Activation.Relu)(3)  # type: ignore[arg-type]

@@ -21,6 +21,8 @@ _MATMUL = _ffi.kernel("matmul")
 _MATMUL_BATCH = _ffi.kernel("matmul_batch")
 _LINEAR = _ffi.kernel("linear")
 _LINEAR_BACKWARD = _ffi.kernel("linear_backward")
+_THEN = {name: _ffi.code(name.upper()) for name in ("identity", "relu", "tanh", "sigmoid", "silu", "gelu", "gelu_erf")}
+_IDENTITY = _THEN.pop("identity")
 _SMALL = 4096  # elements: far below what the pool is for, and a call of `memory.empty` would show
 
 
@@ -54,10 +56,11 @@ def matmul_ref(a: Array, b: Array) -> Array:
     return y
 
 
-def linear(x: Array, w: Array, b: Array | None) -> Array:
-    """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n).
+def linear(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
+    """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n); with `then` the function of that name of it, to the bits of the function on its own.
 
-    Bound: matmul's, and half an ulp for the bias.
+    then: relu, tanh, sigmoid, silu, gelu or gelu_erf.
+    Bound: matmul's, half an ulp for the bias, and the function's.
     Raises: ShapeMismatchBinaryOp for other ranks, and when x and w differ in k, w and b in n.
     """
     dtype, shape, sizes = x.dtype, x.shape, w.shape
@@ -67,27 +70,28 @@ def linear(x: Array, w: Array, b: Array | None) -> Array:
         raise ShapeMismatchBinaryOp("linear (weight, bias)", sizes, b.shape)
     found = _LINEAR.get(dtype)
     if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
-        return twins.linear(x, w, b)
+        return twins.linear(x, w, b, then)
     n, k = sizes
     if len(shape) != 2:
-        return linear(x.reshape(prod(shape[:-1]), k), w, b).reshape(*shape[:-1], n)
+        return linear(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
     m = shape[0]
     y: Array = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
     f, p = found
     xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m)
     wp, w_row, w_col = (p(w), k, 1) if w.flags.c_contiguous else _matrix(w, p, n)
     bias = _ffi.NULL if b is None else p(b if b.flags.c_contiguous else b.copy())
-    status = f(p(y), xp, wp, bias, m, k, n, x_row, x_col, w_row, w_col)
+    status = f(p(y), xp, wp, bias, _THEN[then] if then else _IDENTITY, m, k, n, x_row, x_col, w_row, w_col)
     if status:
         _ffi.check(status)
     return y
 
 
 @composition
-def linear_ref(xp: XP, x: Array, w: Array, b: Array | None) -> Array:
+def linear_ref(xp: XP, x: Array, w: Array, b: Array | None, then: str = "") -> Array:
     rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     y = xp.matmul(rows, xp.permute(w, (1, 0)))
-    return xp.reshape(y if b is None else xp.add(y, b), (*x.shape[:-1], w.shape[0]))
+    y = xp.reshape(y if b is None else xp.add(y, b), (*x.shape[:-1], w.shape[0]))
+    return getattr(xp, then)(y) if then else y
 
 
 def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tuple[Array | None, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cafe import tape
 from cafe.errors import ShapeMismatchBinaryOp
 from cafe.ops import matmul as ops
 from cafe.tensor.base import apply
@@ -39,14 +40,29 @@ class Linear(Module):
 
     def forward(self, xs: Tensor) -> Tensor:
         """xs wᵀ + b."""
+        ys = self._in_one(_LINEAR, xs)
+        return self._in_parts(xs) if ys is None else ys
+
+    def then(self, op: ops.LinearThen, xs: Tensor) -> Tensor | None:
+        """What the op makes of this layer of xs (`Activation.of_linear`); None where it takes more than the op: integers, F16 and BF16,
+        which are rounded between, other ranks, a graph that needs what goes into the function, and layers that are not just this one."""
+        w, b = self.weight, self.bias
+        if w._data.dtype.itemsize == 2 or type(self).forward is not Linear.forward:
+            return None
+        if not op.differentiable and (tape.records(xs, w) if b is None else tape.records(xs, w, b)):
+            return None
+        return self._in_one(op, xs)
+
+    def _in_one(self, op: ops.Linear, xs: Tensor) -> Tensor | None:
+        """The op of xs, the weight and the bias; None where candle's two steps have more to say."""
         w, b, x_ = self.weight, self.bias, xs._data
         dtype = w._data.dtype
         if x_.dtype is not dtype or x_.ndim < 2 or dtype.kind in "iu" or (b is not None and b._data.dtype is not dtype):
-            return self._in_parts(xs)
+            return None
         try:
-            return apply(_LINEAR, xs, w) if b is None else apply(_LINEAR, xs, w, b)
+            return apply(op, xs, w) if b is None else apply(op, xs, w, b)
         except ShapeMismatchBinaryOp:
-            return self._in_parts(xs)
+            return None
 
     def _in_parts(self, xs: Tensor) -> Tensor:
         """Product and sum as candle takes them: with the errors of each, and with a bias that has to be broadcast."""

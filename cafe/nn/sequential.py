@@ -7,13 +7,30 @@ from typing import Any
 
 from cafe.tensor.core import Tensor
 
+from .activation import Activation
+from .linear import Linear
 from .module import Func, Module, ModuleT
+
+
+class _Activated(Module):
+    """A linear layer and the activation that follows it."""
+
+    __slots__ = ("activation", "linear")
+
+    def __init__(self, linear: Linear, activation: Activation) -> None:
+        self.linear, self.activation = linear, activation
+
+    def forward(self, xs: Tensor) -> Tensor:
+        return self.activation.of_linear(self.linear, xs)
+
+    __call__ = forward  # type: ignore[assignment]  # of_linear says what is wrong with xs
 
 
 class Sequential(Module):
     """Layers applied in order; `seq()` makes an empty one, which gives its input back.
 
-    It takes a ModuleT too; then it must be told whether this is training, by `forward_t(xs, train)`.
+    It takes a ModuleT too; then it must be told whether this is training, by `forward_t(xs, train)`. An `Activation` after a `Linear` is
+    computed with it, to the same bits (`Activation.of_linear`).
 
     Source: candle-nn/src/sequential.rs, Sequential.
 
@@ -23,10 +40,11 @@ class Sequential(Module):
     ([[2.0], [0.0]], 2)
     """
 
-    __slots__ = ("_layers", "_modal")
+    __slots__ = ("_layers", "_modal", "_steps")
 
     def __init__(self, *layers: ModuleT | Callable[[Tensor], Tensor]) -> None:
         self._layers: list[ModuleT] = []
+        self._steps: list[ModuleT] = []  # the layers, those that are computed together as one
         self._modal: ModuleT | None = None  # the first layer that differs between training and use
         for layer in layers:
             self.add(layer)
@@ -43,6 +61,11 @@ class Sequential(Module):
         if self._modal is None and not isinstance(layer, Module):
             self._modal = layer
         self._layers.append(layer)
+        before = self._steps[-1] if self._steps else None
+        if isinstance(before, Linear) and type(layer) is Activation:
+            self._steps[-1] = _Activated(before, layer)
+        else:
+            self._steps.append(layer)
         return self
 
     def add_fn(self, f: Callable[[Tensor], Tensor]) -> Sequential:
@@ -56,14 +79,14 @@ class Sequential(Module):
         """
         if self._modal is not None:
             raise self._must_know()
-        for layer in self._layers:
-            xs = layer(xs)
+        for step in self._steps:
+            xs = step(xs)
         return xs
 
     def forward_t(self, xs: Tensor, train: bool) -> Tensor:
         """As `forward`, with every layer told whether this is training."""
-        for layer in self._layers:
-            xs = layer.forward_t(xs, train)
+        for step in self._steps:
+            xs = step.forward_t(xs, train)
         return xs
 
     def forward_all(self, xs: Tensor, train: bool | None = None) -> list[Tensor]:

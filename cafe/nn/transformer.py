@@ -127,7 +127,7 @@ class FeedForward(Module):
 
     def forward(self, xs: Tensor) -> Tensor:
         """fc2(activation(fc1(xs)))."""
-        return self.fc2(self.activation(self.fc1(xs)))
+        return self.fc2(self.activation.of_linear(self.fc1, xs))
 
 
 def feed_forward(cfg: TransformerConfig, vb: VarBuilder) -> FeedForward:

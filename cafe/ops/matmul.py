@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from cafe.dtype import Array
 from cafe.kernels.base import XP
@@ -42,3 +42,24 @@ class Linear(Op):
     def backward(self, xp: XP, g: Array, r: Record, x: Array, w: Array, *b: Any) -> Grads:
         gx, gw, gb = xp.linear_backward(g, x, w, r.need if b else (*r.need, False))
         return (gx, gw, gb) if b else (gx, gw)
+
+
+class LinearThen(Linear):
+    """f(x wᵀ + b) for one of `LinearThen.KNOWN`, in one pass: the bits of the layer, then the function.
+
+    Differentiable where the function's slope is known from its value (relu, tanh, sigmoid). The others would need what goes into the
+    function, which is not kept.
+    """
+
+    keep = "01y"
+    KNOWN: ClassVar[dict[str, bool]] = {"relu": True, "tanh": True, "sigmoid": True, "silu": False, "gelu": False, "gelu_erf": False}
+
+    def __init__(self, then: str) -> None:
+        self.then, self.name = then, f"linear, {then}"
+        self.differentiable = self.KNOWN[then]  # type: ignore[misc]
+
+    def forward(self, xp: XP, x: Array, w: Array, b: Array | None = None) -> Array:
+        return xp.linear(x, w, b, self.then)
+
+    def backward(self, xp: XP, g: Array, r: Record, x: Array, w: Array, *b: Any) -> Grads:
+        return super().backward(xp, getattr(xp, f"{self.then}_backward")(g, r.y), r, x, w, *b)

@@ -146,9 +146,10 @@ def cat(xs: Sequence[Tensor], dim: int) -> Tensor:
     return apply(layout_ops.Cat(dim), *xs)
 
 
-def linear(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
-    """x wᵀ + b."""
-    return apply(matmul_ops.Linear(), x, w) if b is None else apply(matmul_ops.Linear(), x, w, b)
+def linear(x: Tensor, w: Tensor, b: Tensor | None, then: str = "") -> Tensor:
+    """x wᵀ + b, and the verb `then` of it."""
+    y = apply(matmul_ops.Linear(), x, w) if b is None else apply(matmul_ops.Linear(), x, w, b)
+    return getattr(Verbs, then)(y) if then else y
 
 
 def conv(x: Tensor, w: Tensor, b: Tensor | None, geometry: Geometry) -> Tensor:

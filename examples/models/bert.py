@@ -72,7 +72,7 @@ class Layer:
 
     def __call__(self, xs: Tensor, mask: Tensor | None) -> Tensor:
         xs = self.attended.of_sum(xs, self.attention.forward(xs, mask=mask))
-        return self.done.of_sum(xs, self.narrow(self.activation(self.widen(xs))))
+        return self.done.of_sum(xs, self.narrow(self.activation.of_linear(self.widen, xs)))
 
 
 class Bert:
