@@ -66,9 +66,11 @@ void cafe_pool_statistics(int64_t *six);
 
 /* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
 
-/* Functions of one array. IDENTITY is x, AFFINE x a + b (rounded after each), CLAMP x held between a and b, ELU x > 0 ? x : a (exp x - 1). */
+/* Functions of one array. IDENTITY is x, ROUND takes halves away from zero, AFFINE is x a + b (rounded after each), CLAMP is x held between
+ * a and b, ELU is x > 0 ? x : a (exp x - 1). */
 enum {
-    CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE, CAFE_CLAMP,
+    CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_FLOOR, CAFE_CEIL, CAFE_ROUND, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE,
+    CAFE_CLAMP,
     CAFE_EXP, CAFE_LOG, CAFE_SIN, CAFE_COS, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
 };
 
@@ -132,6 +134,12 @@ void cafe_argmax_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int
 void cafe_argmin_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 void cafe_argmin_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 
+/* ---- running sums: bodies/running.inc, running.c ---- */
+
+/* Along the middle axis of (outer, n, inner): y[i] = x[0] + … + x[i], added in f64 in this order and rounded once. */
+void cafe_cumsum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_cumsum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
 /* ---- copies: bodies/layout.inc, bodies/cast.inc, layout.c ---- */
 
 /* y = x in row-major order. x has ndim <= CAFE_MAX_DIMS axes, strides in bytes, elements of 1, 2, 4 or 8 bytes. */
@@ -167,6 +175,14 @@ void cafe_log_softmax_backward_f64(double *dx, const double *dy, const double *y
 /* Types of ids. Outside 0 <= id < n the largest U8, U32 and I64 mean "skip"; any other id there makes a function give CAFE_BAD_ID, and
  * its results are then worth nothing. */
 enum { CAFE_ID_U8, CAFE_ID_U32, CAFE_ID_I16, CAFE_ID_I32, CAFE_ID_I64 };
+
+/* ---- integers of these types to floats and back: bodies/whole.inc, whole.c ---- */
+
+/* y = x, n elements: toward zero, held at the type's bounds, 0 for a NaN; and rounded once to the nearest. */
+void cafe_to_whole_f32(int kind, void *y, const float *x, int64_t n);
+void cafe_to_whole_f64(int kind, void *y, const double *x, int64_t n);
+void cafe_of_whole_f32(int kind, float *y, const void *x, int64_t n);
+void cafe_of_whole_f64(int kind, double *y, const void *x, int64_t n);
 
 /* ---- indexing: bodies/indexing.inc, indexing.c ---- */
 

@@ -18,6 +18,7 @@
  *   add sub mul div sqrt                                           neg abs copysign(a, b) a's size, b's sign
  *   fma(a, b, c)         a b + c, fused where there is FMA         fnma(a, b, c)          c - a b
  *   max min              a > b ? a : b, so b if either is NaN      round                  to even; |x| < 2^22 (f64: 2^51)
+ *   floor ceil trunc     to a whole number: down, up, toward zero; any x
  *   lt le gt ge eq ne    IEEE: NaN compares unequal                select(m, a, b)        m ? a : b
  *   m_and m_or m_not m_first(n)                                    any all                is there a lane, are all lanes
  *   hsum hmax hmin       folded in halves: i with i + W/2, i + W/4, ... : a fixed order, the same for equal W
@@ -113,6 +114,9 @@ static const double f64_whole = 0x1.8p52 + 1023;
 #define v_abs JOIN2(REAL, abs)
 #define v_copysign JOIN2(REAL, copysign)
 #define v_round JOIN2(REAL, round)
+#define v_floor JOIN2(REAL, floor)
+#define v_ceil JOIN2(REAL, ceil)
+#define v_trunc JOIN2(REAL, trunc)
 #define v_lt JOIN2(REAL, lt)
 #define v_le JOIN2(REAL, le)
 #define v_gt JOIN2(REAL, gt)

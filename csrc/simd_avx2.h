@@ -46,6 +46,9 @@ FN __m256 F32(copysign)(__m256 a, __m256 b) {
     return _mm256_or_ps(_mm256_andnot_ps(s, a), _mm256_and_ps(s, b));
 }
 FN __m256 F32(round)(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+FN __m256 F32(floor)(__m256 a) { return _mm256_floor_ps(a); }
+FN __m256 F32(ceil)(__m256 a) { return _mm256_ceil_ps(a); }
+FN __m256 F32(trunc)(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 FN __m256 F32(lt)(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 FN __m256 F32(le)(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
 FN __m256 F32(gt)(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
@@ -196,6 +199,9 @@ FN __m256d F64(copysign)(__m256d a, __m256d b) {
     return _mm256_or_pd(_mm256_andnot_pd(s, a), _mm256_and_pd(s, b));
 }
 FN __m256d F64(round)(__m256d a) { return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+FN __m256d F64(floor)(__m256d a) { return _mm256_floor_pd(a); }
+FN __m256d F64(ceil)(__m256d a) { return _mm256_ceil_pd(a); }
+FN __m256d F64(trunc)(__m256d a) { return _mm256_round_pd(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 FN __m256d F64(lt)(__m256d a, __m256d b) { return _mm256_cmp_pd(a, b, _CMP_LT_OQ); }
 FN __m256d F64(le)(__m256d a, __m256d b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
 FN __m256d F64(gt)(__m256d a, __m256d b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }

@@ -35,6 +35,9 @@ FN __m512 f32_copysign(__m512 a, __m512 b) {
     return _mm512_or_ps(_mm512_andnot_ps(s, a), _mm512_and_ps(s, b));
 }
 FN __m512 f32_round(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+FN __m512 f32_floor(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+FN __m512 f32_ceil(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+FN __m512 f32_trunc(__m512 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 FN __mmask16 f32_lt(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
 FN __mmask16 f32_le(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
 FN __mmask16 f32_gt(__m512 a, __m512 b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
@@ -133,6 +136,9 @@ FN __m512d f64_copysign(__m512d a, __m512d b) {
     return _mm512_or_pd(_mm512_andnot_pd(s, a), _mm512_and_pd(s, b));
 }
 FN __m512d f64_round(__m512d a) { return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+FN __m512d f64_floor(__m512d a) { return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+FN __m512d f64_ceil(__m512d a) { return _mm512_roundscale_pd(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+FN __m512d f64_trunc(__m512d a) { return _mm512_roundscale_pd(a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC); }
 FN __mmask8 f64_lt(__m512d a, __m512d b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ); }
 FN __mmask8 f64_le(__m512d a, __m512d b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
 FN __mmask8 f64_gt(__m512d a, __m512d b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }

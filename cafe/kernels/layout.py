@@ -26,7 +26,21 @@ _PAIRS = {
     "F32_F64": (_ffi.F32, _ffi.F64),
     "F64_F32": (_ffi.F64, _ffi.F32),
 }
-_CONVERSIONS = {pair: _ffi.code(name) for name, pair in _PAIRS.items()} if _ffi.lib is not None else {}
+
+
+def _conversions() -> dict[tuple[Any, Any], tuple[Any, int, _ffi.Pointer, _ffi.Pointer]]:
+    """By both dtypes: the C function, its code, and the pointer makers of the result and of what is converted."""
+    if _ffi.lib is None:
+        return {}
+    found = {pair: (_ffi.lib.cafe_cast, _ffi.code(name), _ffi.anyp, _ffi.anyp) for name, pair in _PAIRS.items()}
+    for real, (f, p) in _ffi.kernel("to_whole").items():
+        found |= {(real, whole): (f, kind, _ffi.anyp, p) for whole, kind in _ffi.ID_KINDS.items()}
+    for real, (f, p) in _ffi.kernel("of_whole").items():
+        found |= {(whole, real): (f, kind, p, _ffi.anyp) for whole, kind in _ffi.ID_KINDS.items()}
+    return found
+
+
+_CONVERSIONS = _conversions()
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
@@ -135,12 +149,12 @@ def copy_ref(x: Array) -> Array:
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:
     """x under another dtype. To an integer: truncated toward zero, held at the bounds, NaN gives 0; integer to integer wraps."""
-    conversion = _CONVERSIONS.get((x.dtype, dtype))
-    if conversion is None or x.size < _WORTH_C:
+    if x.size < _WORTH_C or (x.dtype, dtype) not in _CONVERSIONS:
         return cast_ref(x, dtype)
     x = memory.dense(x)
     y: Array = memory.empty(x.shape, dtype)
-    _ffi.lib.cafe_cast(conversion, _ffi.anyp(y), _ffi.anyp(x), x.size)
+    f, code, to, of = _CONVERSIONS[x.dtype, dtype]
+    f(code, to(y), of(x), x.size)
     return y
 
 

@@ -139,6 +139,7 @@ def recip_ref(x: Array) -> Array:
     return np.divide(np.ones((), x.dtype), x)
 
 
+@_elementwise.of_one
 def floor(x: Array) -> Array:
     """The largest whole number at most x."""
     return floor_ref(x)
@@ -149,6 +150,7 @@ def floor_ref(x: Array) -> Array:
     return np.floor(x) if x.dtype.kind == "f" else x.copy()
 
 
+@_elementwise.of_one
 def ceil(x: Array) -> Array:
     """The smallest whole number at least x."""
     return ceil_ref(x)
@@ -159,6 +161,7 @@ def ceil_ref(x: Array) -> Array:
     return np.ceil(x) if x.dtype.kind == "f" else x.copy()
 
 
+@_elementwise.of_one
 def round(x: Array) -> Array:
     """The nearest whole number, halves away from zero; a zero keeps the sign of x."""
     return round_ref(x)

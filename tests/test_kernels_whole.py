@@ -1,0 +1,98 @@
+"""Rounding to whole numbers, conversions between integers and floats, running sums: in C as on their twins, to the bit."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from instances import FLOATS, LENGTHS, as_bytes, each_isa, needs_c, rerun, same_on_threads
+
+from cafe import kernels
+from cafe.dtype import Array
+from cafe.kernels import twins
+
+pytestmark = needs_c
+INTEGERS = (np.uint8, np.uint32, np.int16, np.int32, np.int64)
+each_float = pytest.mark.parametrize("dtype", FLOATS)
+each_integer = pytest.mark.parametrize("integer", INTEGERS)
+
+
+def edges() -> Array:
+    """Halves and their neighbours, the bounds of every integer type and their neighbours, and what is no number, in float64."""
+    halves = np.concatenate([np.arange(-9, 10) / 2.0, [2.0**22 + 0.5, 2.0**23 - 0.5, 2.0**23 + 1, 2.0**51 + 0.5, 2.0**52 - 0.5, 1e300, 5e-324]])
+    bounds = np.array([float(edge) + step for t in INTEGERS for edge in (np.iinfo(t).min, np.iinfo(t).max) for step in (-1, -0.5, 0, 0.5, 1)])
+    near = np.concatenate([halves, bounds])
+    both = np.concatenate([near, -near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf), np.nextafter(np.float32(bounds), np.float32(9))])
+    return np.concatenate([both, [np.nan, np.inf, -np.inf, -0.0]])
+
+
+def of(dtype: Any, n: int = 3000) -> Array:
+    """The edges and numbers of every size, in the type."""
+    rng = np.random.default_rng(5)
+    with np.errstate(over="ignore"):
+        return np.concatenate([edges(), rng.standard_normal(n) * 10.0 ** rng.integers(-4, 22, n)]).astype(dtype)
+
+
+@each_float
+@pytest.mark.parametrize("name", ["floor", "ceil", "round"])
+def test_whole_numbers_are_the_twins(name: str, dtype: Any) -> None:
+    x = of(dtype)
+    ours, theirs = getattr(kernels, name)(x), getattr(twins, name)(x)
+    assert as_bytes(ours[~np.isnan(x)]) == as_bytes(theirs[~np.isnan(x)])  # the sign of a zero included
+    assert np.isnan(ours[np.isnan(x)]).all()
+    for n in LENGTHS:
+        assert as_bytes(getattr(kernels, name)(x[1 : n + 1])) == as_bytes(ours[1 : n + 1])
+
+
+@each_float
+@each_integer
+def test_floats_to_integers(integer: Any, dtype: Any) -> None:
+    x = of(dtype)
+    for values in (x, x[::-1], x[:1500:-1], x[: len(x) // 8 * 8].reshape(8, -1).T):
+        ours = kernels.cast(values, np.dtype(integer))
+        assert ours.dtype == integer
+        assert np.array_equal(ours, twins.cast(values, np.dtype(integer)))
+    assert kernels.cast(np.full(2000, np.nan, dtype), np.dtype(integer)).max() == 0
+    assert kernels.cast(np.full(2000, np.inf, dtype), np.dtype(integer)).min() == np.iinfo(integer).max
+
+
+@each_float
+@each_integer
+def test_integers_to_floats(integer: Any, dtype: Any) -> None:
+    info = np.iinfo(integer)
+    x = np.random.default_rng(6).integers(info.min, info.max, 4001, integer, endpoint=True)
+    x[:4] = info.min, info.max, 0, 1
+    for values in (x, x[::-2], x[:4000].reshape(40, 100).T):
+        ours = kernels.cast(values, np.dtype(dtype))
+        assert ours.dtype == dtype
+        assert as_bytes(ours) == as_bytes(values.astype(dtype))
+
+
+@each_float
+@pytest.mark.parametrize("shape", [(1,), (5001,), (7, 1001), (1001, 7), (3, 50, 300), (4, 4), (0, 3), (3, 0), (2, 3, 0, 5)], ids=str)
+def test_running_sums_are_the_twins(shape: tuple[int, ...], dtype: Any) -> None:
+    x = np.random.default_rng(7).standard_normal(shape).astype(dtype)
+    for values in (x, x.T, x[::-1]):
+        for dim in range(values.ndim):
+            assert as_bytes(kernels.cumsum(values, dim)) == as_bytes(twins.cumsum(values, dim))
+    if x.size > 2:
+        x.flat[0], x.flat[2] = np.inf, -np.inf
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert np.array_equal(kernels.cumsum(x, 0), twins.cumsum(x, 0), equal_nan=True)
+
+
+@each_float
+def test_threads_make_no_difference(dtype: Any) -> None:
+    x = of(dtype, 200_000)[len(edges()) :]
+    x = x[: len(x) // 40 * 40].reshape(40, -1)
+    whole = kernels.cast(x, np.dtype(np.int64))
+    same_on_threads(lambda: (kernels.round(x), kernels.cumsum(x, 0), kernels.cumsum(x, 1)))
+    same_on_threads(lambda: (kernels.cast(x, np.dtype(np.uint8)), kernels.cast(whole, np.dtype(dtype))))
+
+
+@each_isa
+def test_every_instruction_set(isa: str) -> None:
+    rerun(__file__, isa)
