@@ -21,11 +21,12 @@ each_integer = pytest.mark.parametrize("integer", INTEGERS)
 
 def edges() -> Array:
     """Halves and their neighbours, the bounds of every integer type and their neighbours, and what is no number, in float64."""
-    halves = np.concatenate([np.arange(-9, 10) / 2.0, [2.0**22 + 0.5, 2.0**23 - 0.5, 2.0**23 + 1, 2.0**51 + 0.5, 2.0**52 - 0.5, 1e300, 5e-324]])
-    bounds = np.array([float(edge) + step for t in INTEGERS for edge in (np.iinfo(t).min, np.iinfo(t).max) for step in (-1, -0.5, 0, 0.5, 1)])
-    near = np.concatenate([halves, bounds])
-    both = np.concatenate([near, -near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf), np.nextafter(np.float32(bounds), np.float32(9))])
-    return np.concatenate([both, [np.nan, np.inf, -np.inf, -0.0]])
+    few, large = np.arange(-9, 10) / 2.0, [2.0**22 + 0.5, 2.0**23 - 0.5, 2.0**23 + 1, 2.0**51 + 0.5, 2.0**52 - 0.5, 1e300, 5e-324]
+    ends = [float(end) for t in INTEGERS for end in (np.iinfo(t).min, np.iinfo(t).max)]
+    bounds = np.array([end + step for end in ends for step in (-1, -0.5, 0, 0.5, 1)])
+    near = np.concatenate([few, large, bounds])
+    neighbours = [np.nextafter(near, np.inf), np.nextafter(near, -np.inf), np.nextafter(np.float32(bounds), np.float32(9))]
+    return np.concatenate([near, -near, *neighbours, [np.nan, np.inf, -np.inf, -0.0]])
 
 
 def of(dtype: Any, n: int = 3000) -> Array:

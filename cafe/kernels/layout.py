@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,11 +28,16 @@ _PAIRS = {
 }
 
 
-def _conversions() -> dict[tuple[Any, Any], tuple[Any, int, _ffi.Pointer, _ffi.Pointer]]:
+_Conversion: TypeAlias = tuple[Callable[..., Any], int, _ffi.Pointer, _ffi.Pointer]
+
+
+def _conversions() -> dict[tuple[Any, Any], _Conversion]:
     """By both dtypes: the C function, its code, and the pointer makers of the result and of what is converted."""
     if _ffi.lib is None:
         return {}
-    found = {pair: (_ffi.lib.cafe_cast, _ffi.code(name), _ffi.anyp, _ffi.anyp) for name, pair in _PAIRS.items()}
+    found: dict[tuple[Any, Any], _Conversion] = {}
+    for name, pair in _PAIRS.items():
+        found[pair] = _ffi.lib.cafe_cast, _ffi.code(name), _ffi.anyp, _ffi.anyp
     for real, (f, p) in _ffi.kernel("to_whole").items():
         found |= {(real, whole): (f, kind, _ffi.anyp, p) for whole, kind in _ffi.ID_KINDS.items()}
     for real, (f, p) in _ffi.kernel("of_whole").items():
