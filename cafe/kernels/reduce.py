@@ -7,6 +7,7 @@ bits and must fit.
 
 from __future__ import annotations
 
+import builtins
 from math import prod
 
 import numpy as np
@@ -54,17 +55,31 @@ def sum_ref(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
 
 
 def _integer_sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
-    about = np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64))
-    return _fitting("sum", np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.int64)), about, x)
+    total = np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.int64))
+    wraps = _can_wrap(x) and _is_far(total, np.asarray(np.sum(x, axis=dims, keepdims=keepdim, dtype=np.float64)))
+    return _fitting("sum", total, wraps, x)
 
 
-def _fitting(op: str, total: Array, about: Array, x: Array) -> Array:
-    """A 64-bit total in x's dtype; `about` is the same in float64, exact enough to tell a wrapped total from a right one.
+def _can_wrap(x: Array) -> bool:
+    """Whether a sum of some of these integers may leave 64 bits."""
+    if x.size == 0:
+        return False
+    largest = 2 ** (8 * x.itemsize) if x.itemsize < 8 else builtins.max(int(np.max(x)), -int(np.min(x)))
+    return x.size * largest >= 2**63
+
+
+def _is_far(total: Array, about: Array) -> bool:
+    """Whether a 64-bit total wrapped somewhere: `about` is the same in float64, exact enough to tell."""
+    return bool(total.size and np.max(np.abs(about - total)) > 2.0**62)
+
+
+def _fitting(op: str, total: Array, wraps: bool, x: Array) -> Array:
+    """A 64-bit total in x's dtype.
 
     Raises: IntegerOverflow.
     """
     info = np.iinfo(x.dtype)
-    if total.size and (np.max(np.abs(about - total)) > 2.0**62 or total.min() < info.min or total.max() > info.max):
+    if wraps or (total.size and (total.min() < info.min or total.max() > info.max)):
         raise IntegerOverflow(f"{op} of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
     return total.astype(x.dtype)
 
@@ -160,8 +175,8 @@ def cumsum(x: Array, dim: int) -> Array:
 def cumsum_ref(x: Array, dim: int) -> Array:
     if x.dtype.kind == "f":
         return np.cumsum(x, axis=dim, dtype=np.float64).astype(x.dtype)
-    about = np.cumsum(x, axis=dim, dtype=np.float64)
-    return _fitting("cumsum", np.cumsum(x, axis=dim, dtype=np.int64), about, x)
+    total = np.cumsum(x, axis=dim, dtype=np.int64)
+    return _fitting("cumsum", total, _can_wrap(x) and _is_far(total, np.cumsum(x, axis=dim, dtype=np.float64)), x)
 
 
 def _arg(kernels: dict[np.dtype[np.generic], _ffi.Kernel], x: Array, dim: int, keepdim: bool) -> Array | None:
