@@ -43,7 +43,8 @@ def layer_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[
         return twins.layer_norm(x, w, b, eps)  # type: ignore[return-value]
     f, p = _LAYER[x.dtype]
     x, y, n = dense(x), empty(x.shape, x.dtype), x.shape[-1]
-    mean, rest, rstd = (empty((*x.shape[:-1], 1), x.dtype) for _ in range(3))
+    each = (*x.shape[:-1], 1)
+    mean, rest, rstd = empty(each, x.dtype), empty(each, x.dtype), empty(each, x.dtype)
     f(p(y), p(mean), p(rest), p(rstd), p(x), _ffi.NULL, _at(p, w), _at(p, b), mean.size, n, eps)
     return y, mean, rest, rstd
 
@@ -278,7 +279,13 @@ def channel_norm_backward_ref(xp: XP, g: Array, x: Array, mean: Array, var: Arra
 
 def _not_for_c(kernels: dict[Any, _ffi.Kernel], x: Array, *others: Array | None) -> bool:
     """Whether the twin has to do it: without C, for another dtype, for dtypes that differ, and for nothing at all."""
-    return x.dtype not in kernels or x.size == 0 or any(o is not None and o.dtype != x.dtype for o in others)
+    dtype = x.dtype
+    if dtype not in kernels or x.size == 0:
+        return True
+    for other in others:  # noqa: SIM110  (a generator takes longer than all of the rest)
+        if other is not None and other.dtype is not dtype and other.dtype != dtype:
+            return True
+    return False
 
 
 def _at(p: _ffi.Pointer, a: Array | None) -> Any:

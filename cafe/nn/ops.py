@@ -257,7 +257,7 @@ def check_eps(op: str, eps: Any) -> float:
 
     Raises: Error unless it is at least 0, TypeError unless it is a number.
     """
-    if not isinstance(eps, numbers.Real):
+    if type(eps) is not float and not isinstance(eps, numbers.Real):
         raise TypeError(f"{op}: expected a number for eps, found {type(eps).__name__}")
     if not float(eps) >= 0.0:
         bail(f"{op}: eps must be at least 0, got {eps}")
@@ -275,8 +275,9 @@ def layer_norm(xs: Tensor, alpha: Tensor, beta: Tensor, eps: float) -> Tensor:
     >>> layer_norm(Tensor([[3.0, 5.0]]), Tensor([1.0, 1.0]), Tensor([0.0, 10.0]), 0.0).tolist()
     [[-1.0, 11.0]]
     """
-    n = xs.dim(-1)
-    if n != alpha.dims1() or n != beta.dims1():
+    if not alpha.shape == beta.shape == (xs.dim(-1),):
+        for vector in (alpha, beta):
+            vector.dims1()  # a wrong rank has a text of its own
         bail(f"shape mismatch in layer-norm src: {xs.dims()} alpha: {alpha.dims()} beta: {beta.dims()}")
     check_norm_dtype(xs, alpha, beta)
     return apply(norm_ops.LayerNorm(check_eps("layer-norm", eps)), xs, alpha, beta)
@@ -316,8 +317,10 @@ def rms_norm_slow(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:
 
 def check_norm_dtype(xs: Tensor, *others: Tensor) -> None:
     """Raises Error, with candle's text for every norm, for integers and unless all have one dtype."""
-    if xs.dtype.is_int or any(o.dtype is not xs.dtype for o in others):
-        bail(f"unsupported dtype for rmsnorm {xs.dtype!r}")
+    dtype = xs.dtype
+    for other in others:
+        if other.dtype is not dtype or dtype.is_int:
+            bail(f"unsupported dtype for rmsnorm {dtype!r}")
 
 
 def _divided_by_root(xs: Tensor, eps: float) -> Tensor:
