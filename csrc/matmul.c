@@ -91,11 +91,12 @@ static void ENTRY(matmul_turn)(struct ENTRY(matmul_call) *call) {
 }
 
 static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) {
+    enum { FEW = 4 }; /* fewer rows wait for B: each takes about as long as so many */
     const struct cafe_matmul *p = &call->p;
     if (matrices * p->m * p->n == 0) return CAFE_OK;
     if (p->n == 1) ENTRY(matmul_turn)(call);
     call->grid = matmul_cut(p->m, p->n);
-    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * p->m * p->n * p->k, CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
+    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * (p->m < FEW ? FEW : p->m) * p->n * p->k, CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
     return atomic_load(&call->status);
 }
 
