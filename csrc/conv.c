@@ -16,7 +16,7 @@ enum { SLACK = 64, PANEL = 192 * 32, ROWS = 42 /* a multiple of every tile's hei
 
 /* Elements of scratch for a window of so many channels, with room for whole vectors at its end. */
 static int64_t conv_window_size(const struct cafe_conv *p, struct cafe_conv_cut cut, int64_t channels) {
-    struct cafe_conv_window v = cafe_conv_window(p, cut.rows, cut.cols);
+    struct cafe_conv_window v = cafe_conv_is_three(p) ? cafe_conv_three_window(p, cut.rows, cut.cols) : cafe_conv_window(p, cut.rows, cut.cols);
     return channels * v.plane + 4 * SLACK;
 }
 
@@ -272,7 +272,7 @@ static void ENTRY(conv_weight_grad_task)(void *context, int64_t begin, int64_t e
         for (int64_t first = image; image < last; image++) {
             const T *dy = call->x + (image * p->o + group * m) * places, *x = call->w + (image * p->c + group * c) * p->h * p->w;
             T *to = image == first ? sum : one;
-            if (c == 1) TABLE->conv_direct_weight_grad(to, dy, x, p, scratch);
+            if (c == 1) TABLE->conv_direct_weight_grad(to, dy, x, first + 1 < last ? p->c : 1 - (last - 1 - image) * p->c, p, scratch);
             else TABLE->conv_weight_grad(to, dy, x, k0, kc, p, scratch);
             if (to == one) TABLE->conv_add(sum, one, kc * m);
         }
@@ -296,9 +296,10 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
     const int64_t side = conv_winograd(p, sizeof(T));
     if (side) return ENTRY(winograd_weight_grad)(dw, dy, x, work, p, side);
     call.g = conv_grains(p);
-    call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
+    call.cut = cafe_conv_cut(p, cafe_conv_is_three(p) ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
     call.scratch = p->o / p->groups * call.g.depth + call.g.depth * (192 + 2) + PANEL + 8 * SLACK;
     call.scratch += conv_window_size(p, call.cut, conv_channels_of(p, call.g.depth));
+    if (cafe_conv_is_three(p)) call.scratch += p->o / p->groups * call.g.depth * 16; /* a vector a sum */
     cafe_for(call.g.grains * p->groups * call.g.blocks, 1, p->n * p->oh * p->ow * call.g.result, CAFE_SERIAL_FMA, ENTRY(conv_weight_grad_task), &call);
     cafe_for(call.g.result, CAFE_GRAIN, call.g.grains * call.g.result, CAFE_SERIAL_CHEAP, ENTRY(conv_sum_task), &call);
     const int64_t m = p->o / p->groups, depth = call.g.result / p->o, size = sizeof(T); /* each group's sums are (K, O/G), but (O/G, K) in the direct way */

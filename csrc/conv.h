@@ -30,6 +30,11 @@ static inline int cafe_conv_is_product(const struct cafe_conv *p) {
     return p->kh * p->kw == 1 && p->sh == 1 && p->sw == 1 && p->ph == 0 && p->pw == 0 && p->oh == p->h && p->ow == p->w;
 }
 
+/* A kernel of 3 x 3 places without stride or dilation for each channel in. */
+static inline int cafe_conv_is_three(const struct cafe_conv *p) {
+    return p->kh == 3 && p->kw == 3 && p->sh == 1 && p->sw == 1 && p->dh == 1 && p->dw == 1 && p->c == p->groups;
+}
+
 /* How the output is cut into blocks of at most so many rows and columns. */
 struct cafe_conv_cut {
     int64_t rows, cols, down, across; /* a block's size; how many blocks */
@@ -67,6 +72,16 @@ static inline struct cafe_conv_window cafe_conv_window(const struct cafe_conv *p
     v.rows = (rows - 1) * p->sh + (p->kh - 1) * p->dh + 1;
     v.width = ((cols - 1) * p->sw + (p->kw - 1) * p->dw) / p->sw + 1;
     v.row = p->sw * v.width;
+    v.plane = v.rows * v.row;
+    return v;
+}
+
+/* The window of cafe_conv_is_three: rows a whole number of cache lines apart, so that few of the vectors stored and read lie over two, and
+ * begun early enough for the padding to end with a line. */
+enum { CAFE_CONV_LINE = 16 };
+static inline struct cafe_conv_window cafe_conv_three_window(const struct cafe_conv *p, int64_t rows, int64_t cols) {
+    struct cafe_conv_window v = cafe_conv_window(p, rows, cols);
+    v.row = (v.width + 2 * CAFE_CONV_LINE - 2) / CAFE_CONV_LINE * CAFE_CONV_LINE;
     v.plane = v.rows * v.row;
     return v;
 }

@@ -13,7 +13,7 @@
  *   load store           W elements at p, any alignment            load_part store_part   the first n (0..W) only, the rest is 0
  *   stream               past the caches; p on a vector's bound    load_fill(p, n, x)     the first n, the rest is x
  *   head(p)              how many elements come before p's first vector bound
- *   fetch(p)             p's cache line will be written, but not at once; p may lie outside of what there is
+ *   fetch fetch_read     p's cache line will be written, or read, but not at once; p may lie outside of what there is
  *   set1 zero            x in every lane                           iota                   0 1 2 ...
  *   add sub mul div sqrt                                           neg abs copysign(a, b) a's size, b's sign
  *   fma(a, b, c)         a b + c, fused where there is FMA         fnma(a, b, c)          c - a b
@@ -65,8 +65,10 @@
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 #define v_fetch(p) __builtin_prefetch(p, 1, 2)
+#define v_fetch_read(p) __builtin_prefetch(p, 0, 3)
 #else
 #define v_fetch(p) ((void)(p))
+#define v_fetch_read(p) ((void)(p))
 #define FN static inline
 #define HEAVY static
 #define UNROLL

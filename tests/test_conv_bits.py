@@ -12,7 +12,7 @@ import pytest
 from cafe import kernels
 from cafe.kernels import _ffi
 from cafe.kernels.conv import Geometry
-from cafe.testing import assert_same_bits
+from cafe.testing import assert_close, assert_same_bits
 
 pytestmark = pytest.mark.skipif(_ffi.BACKEND != "c", reason="NumPy's products have orders of their own")
 
@@ -25,6 +25,9 @@ CASES: dict[str, tuple[Any, Any, Geometry]] = {
     "1x1": ((4, 60, 17, 19), (70, 60, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
     "1x1 by 2": ((4, 60, 33, 35), (70, 60, 1, 1), Geometry((2, 2), (0, 0), (1, 1))),
     "depthwise": ((3, 40, 37, 41), (80, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 40)),
+    "depthwise, wider than a block": ((2, 3, 6, 4200), (6, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 3)),
+    "depthwise, no padding": ((2, 5, 90, 70), (5, 1, 3, 3), Geometry((1, 1), (0, 0), (1, 1), 5)),
+    "depthwise, mostly padding": ((3, 7, 4, 3), (14, 1, 3, 3), Geometry((1, 1), (5, 33), (1, 1), 7)),
     "one channel, 15x15": ((2, 1, 40, 40), (6, 1, 15, 15), Geometry((1, 1), (7, 7), (1, 1))),
     "one axis": ((2, 24, 1500), (32, 24, 7), Geometry((1,), (3,), (1,))),
     "one axis by 3": ((2, 24, 4500), (32, 12, 7), Geometry((3,), (3,), (2,), 2)),
@@ -105,6 +108,15 @@ def test_every_plain_sum_is_the_product_with_the_patches(name: str, dtype: Any) 
 
     for algorithm in ("im2col", "implicit", "direct"):
         assert_same_bits(kernels.conv(x, w, None, replace(geometry, algorithm=algorithm)), kernels.matmul(rows, patches).reshape(g.shape))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("depthwise")])
+def test_one_channel_a_group_has_the_gradient_of_the_product(name: str) -> None:
+    x, w, b, g, geometry = operands(name, np.float64)
+
+    got, expected = (v.conv_weight_grad(g, x, w.shape[2:], geometry) for v in (kernels, kernels.twins))
+    assert_close(got, expected, 1e-14)
+    assert_same_bits(kernels.conv(x, w, b, geometry), kernels.conv(x, w, None, geometry) + b.reshape(1, -1, 1, 1))
 
 
 def test_a_bias_is_added_at_the_end() -> None:
