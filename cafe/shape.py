@@ -222,9 +222,10 @@ def check_cat(shapes: Sequence[Shape], dim: int) -> None:
 
 def check_matmul(lhs: Shape, rhs: Shape) -> None:
     """Raises ShapeMismatchBinaryOp unless (…, m, k) and (…, k, n) have the same rank of at least 2 and the same batch."""
-    if len(lhs) != len(rhs) or len(lhs) < 2 or lhs[-1] != rhs[-2] or lhs[:-2] != rhs[:-2]:
+    rank = len(lhs)
+    if rank != len(rhs) or rank < 2 or lhs[-1] != rhs[-2] or (rank > 2 and lhs[:-2] != rhs[:-2]):
         error = ShapeMismatchBinaryOp("matmul", lhs, rhs)
-        if len(lhs) >= 2 and len(rhs) >= 2 and lhs[-1] == rhs[-2]:
+        if rank >= 2 and len(rhs) >= 2 and lhs[-1] == rhs[-2]:
             error.help("`broadcast_matmul` broadcasts the batch dims")
         raise error
 

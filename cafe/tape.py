@@ -31,6 +31,7 @@ from cafe.ops.base import Meta, Op, Record, Result
 
 _next = itertools.count(1).__next__
 _F32 = np.dtype(np.float32)
+_ALONE = (True,)  # whose gradient is wanted of the one input of a node
 
 
 class _Recording(threading.local):
@@ -164,11 +165,13 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
 
     This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
     """
-    arrays, parents, half = [], [], None
+    arrays, parents, half, tracked = [], [], None, False
     for t in operands:
-        a = t._data
+        a, node = t._data, t._node
         arrays.append(a)
-        parents.append(t._node)
+        parents.append(node)
+        if node is not None:
+            tracked = True
         if a.dtype is not _F32 and half is None and is_half(a.dtype):
             half = a.dtype
     given = arrays if half is None or op.moves else list(map(_widen, arrays))
@@ -177,7 +180,7 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
     dtype = y.dtype
-    if not any(parents) or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):
+    if not tracked or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):
         return y, None, const
     halves = half is not None or (dtype is not _F32 and is_half(dtype))
     return y, Node(op, operands, parents, arrays, halves, y, saved, const), const
@@ -209,27 +212,28 @@ def backward(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool,
 
 
 def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, graph: GraphMode | None) -> dict[Node, Any]:
-    rule = _rule if tracing.active is None else _traced_rule
+    rule, push, pop = _rule if tracing.active is None else _traced_rule, heapq.heappush, heapq.heappop
     grads = {root: seed}
     heap = [(-root.seq, root)] if root.op is not None else []  # the latest first; variables stay out of it
     found: dict[Node, Any] = {}
     summed: set[Node] = set()
     while heap:
-        node = heapq.heappop(heap)[1]
+        node = pop(heap)[1]
         g = grads.pop(node)
-        if node in retained:
+        if retained and node in retained:
             found[node] = g
         for parent, contribution in zip(node.parents, rule(node, g, graph)):
             if parent is None or contribution is None:
                 continue
             if contribution.shape != parent.shape:
                 raise UnexpectedShape(f"gradient in the backward of {_name(node)}", parent.shape, contribution.shape)
-            if parent in grads:
-                grads[parent] = _added(grads[parent], contribution, parent, summed, graph)
+            before = grads.get(parent)
+            if before is not None:
+                grads[parent] = _added(before, contribution, parent, summed, graph)
                 continue
             grads[parent] = contribution
             if parent.op is not None:
-                heapq.heappush(heap, (-parent.seq, parent))
+                push(heap, (-parent.seq, parent))
         if not keep_graph:
             node.release()
     return found | grads if found else grads  # what is left are the variables
@@ -263,7 +267,7 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     for version, recorded in node.versions:
         if version.count != recorded:
             raise VersionMismatch(op.name, recorded, version.count)
-    node.need = (True,) * len(inputs) if None not in node.parents else [parent is not None for parent in node.parents]
+    node.need = _ALONE if len(inputs) == 1 else [parent is not None for parent in node.parents]
     record: Record = node
     if graph is not None:
         record = Record(node.need, None if node.y is None else graph.wrap(node.y, node), None, _wrap_const(graph, node.const))

@@ -42,9 +42,11 @@ def matmul(a: Array, b: Array) -> Array:
         return twins.matmul(a, b)
     c = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
     f, p = found
-    ap, a_row, a_col = (p(a), k, 1) if a.flags.c_contiguous else _matrix(a, p, m)
-    bp, b_row, b_col = (p(b), n, 1) if b.flags.c_contiguous else _matrix(b, p, k)
-    status = f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col)
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        status = f(p(c), p(a), p(b), m, k, n, k, 1, n, 1)
+    else:
+        (ap, *a_strides), (bp, *b_strides) = _matrix(a, p), _matrix(b, p)
+        status = f(p(c), ap, bp, m, k, n, *a_strides, *b_strides)
     if status:
         _ffi.check(status)
     return c
@@ -66,21 +68,24 @@ def linear(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
     dtype, shape, sizes = x.dtype, x.shape, w.shape
     if len(sizes) != 2 or not shape or shape[-1] != sizes[1]:
         raise ShapeMismatchBinaryOp("linear", shape, sizes)
-    if b is not None and b.shape != sizes[:1]:
+    n, k = sizes
+    if b is not None and b.shape != (n,):
         raise ShapeMismatchBinaryOp("linear (weight, bias)", sizes, b.shape)
     found = _LINEAR.get(dtype)
     if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
         return twins.linear(x, w, b, then)
-    n, k = sizes
     if len(shape) != 2:
         return linear(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
     m = shape[0]
     y: Array = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
     f, p = found
-    xp, x_row, x_col = (p(x), k, 1) if x.flags.c_contiguous else _matrix(x, p, m)
-    wp, w_row, w_col = (p(w), k, 1) if w.flags.c_contiguous else _matrix(w, p, n)
+    function = _THEN[then] if then else _IDENTITY
     bias = _ffi.NULL if b is None else p(b if b.flags.c_contiguous else b.copy())
-    status = f(p(y), xp, wp, bias, _THEN[then] if then else _IDENTITY, m, k, n, x_row, x_col, w_row, w_col)
+    if x.flags.c_contiguous and w.flags.c_contiguous:
+        status = f(p(y), p(x), p(w), bias, function, m, k, n, k, 1, k, 1)
+    else:
+        (xp, *x_strides), (wp, *w_strides) = _matrix(x, p), _matrix(w, p)
+        status = f(p(y), xp, wp, bias, function, m, k, n, *x_strides, *w_strides)
     if status:
         _ffi.check(status)
     return y
@@ -126,10 +131,12 @@ def linear_backward_ref(xp: XP, g: Array, x: Array, w: Array, need: tuple[bool, 
     return gx, gw, xp.sum(rows, (0,), False) if need[2] else None
 
 
-def _matrix(x: Array, p: _ffi.Pointer, rows: int) -> tuple[Any, int, int]:
-    """A matrix's pointer and its two strides in elements, where it does not lie in rows."""
+def _matrix(x: Array, p: _ffi.Pointer) -> tuple[Any, int, int]:
+    """A matrix's pointer and its two strides in elements."""
+    if x.flags.c_contiguous:
+        return p(x), x.shape[1], 1
     if x.flags.f_contiguous:
-        return p(x.T), 1, rows
+        return p(x.T), 1, x.shape[0]
     size = x.itemsize
     row, column = x.strides
     return _ffi.addr(x), row // size, column // size

@@ -55,11 +55,11 @@ class LinearThen(Linear):
     KNOWN: ClassVar[dict[str, bool]] = {"relu": True, "tanh": True, "sigmoid": True, "silu": False, "gelu": False, "gelu_erf": False}
 
     def __init__(self, then: str) -> None:
-        self.then, self.name = then, f"linear, {then}"
+        self.then, self.slope, self.name = then, f"{then}_backward", f"linear, {then}"
         self.differentiable = self.KNOWN[then]  # type: ignore[misc]
 
     def forward(self, xp: XP, x: Array, w: Array, b: Array | None = None) -> Array:
         return xp.linear(x, w, b, self.then)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array, w: Array, *b: Any) -> Grads:
-        return super().backward(xp, getattr(xp, f"{self.then}_backward")(g, r.y), r, x, w, *b)
+        return Linear.backward(self, xp, getattr(xp, self.slope)(g, r.y), r, x, w, *b)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cafe.dtype import check_float, check_same
+from cafe.dtype import DType, check_float, check_same
 from cafe.errors import ShapeMismatchBinaryOp, bail, show
 from cafe.ops import matmul as ops
 from cafe.shape import broadcast, check_matmul
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .core import Tensor
 
 _MATMUL = ops.Matmul()
+_F32 = DType.F32.numpy
 
 
 class MatmulMethods(Base):
@@ -41,7 +42,7 @@ class MatmulMethods(Base):
             check_tensors("matmul", rhs)
             raise
         check_matmul(a.shape, b.shape)
-        if a.dtype is not b.dtype or a.dtype.kind in "iu":
+        if a.dtype is not _F32 or b.dtype is not _F32:
             check_same("matmul", a, b)
             check_float("matmul", a)
         return apply(_MATMUL, self, rhs)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NO_DIMS: Any = object()  # `t.sum()` must not silently mean "all"
 _next_id = itertools.count(1).__next__
+_new = object.__new__
 
 
 class Base:
@@ -49,7 +50,7 @@ class Base:
 
 def wrap(data: Array, node: Node | None = None, version: Version | None = None) -> Tensor:
     """A Tensor over this array itself."""
-    out: Tensor = object.__new__(Base._plain)
+    out: Tensor = _new(Base._plain)
     out._data = data
     out._node = node
     out._version = version
