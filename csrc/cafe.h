@@ -67,10 +67,10 @@ void cafe_pool_statistics(int64_t *six);
 /* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
 
 /* Functions of one array. IDENTITY is x, ROUND takes halves away from zero, AFFINE is x a + b (rounded after each), CLAMP is x held between
- * a and b, ELU is x > 0 ? x : a (exp x - 1). */
+ * a and b, LEAKY_RELU is x > 0 ? x : x a + 0, ELU is x > 0 ? x : a (exp x - 1). */
 enum {
-    CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_FLOOR, CAFE_CEIL, CAFE_ROUND, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU, CAFE_AFFINE,
-    CAFE_CLAMP,
+    CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_FLOOR, CAFE_CEIL, CAFE_ROUND, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU,
+    CAFE_LEAKY_RELU, CAFE_AFFINE, CAFE_CLAMP,
     CAFE_EXP, CAFE_LOG, CAFE_SIN, CAFE_COS, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
 };
 
@@ -86,8 +86,8 @@ enum {
 };
 enum { CAFE_EQ, CAFE_NE, CAFE_LT, CAFE_LE, CAFE_GT, CAFE_GE };
 
-/* Which operand is one number for all n: none, the first, the second. */
-enum { CAFE_NEITHER, CAFE_FIRST, CAFE_SECOND };
+/* Which operand is one number for all n: none, the first, the second, both (where alone takes that). */
+enum { CAFE_NEITHER, CAFE_FIRST, CAFE_SECOND, CAFE_BOTH };
 
 /* y = op(a, b), n elements. In place where the operand is an array. */
 void cafe_binary_f32(int op, float *y, const float *a, const float *b, int64_t n, int fixed);
@@ -102,8 +102,8 @@ void cafe_compare_f32(int op, uint8_t *y, const float *a, const float *b, int64_
 void cafe_compare_f64(int op, uint8_t *y, const double *a, const double *b, int64_t n, int fixed);
 
 /* y = c ? a : b, n elements. */
-void cafe_where_f32(float *y, const uint8_t *c, const float *a, const float *b, int64_t n);
-void cafe_where_f64(double *y, const uint8_t *c, const double *a, const double *b, int64_t n);
+void cafe_where_f32(float *y, const uint8_t *c, const float *a, const float *b, int64_t n, int fixed);
+void cafe_where_f64(double *y, const uint8_t *c, const double *a, const double *b, int64_t n, int fixed);
 
 /* The same over y's shape, ndim <= CAFE_MAX_DIMS, with any strides in the operands, in bytes, 0 where an operand repeats. */
 enum { CAFE_MAX_DIMS = 8 };

@@ -90,11 +90,14 @@ void ENTRY(compare)(int op, uint8_t *y, const T *a, const T *b, int64_t n, int f
 
 static void ENTRY(where_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(map_call) *c = context;
-    TABLE->where((T *)c->y + begin, c->c + begin, c->a + begin, c->b + begin, end - begin);
+    const T *a = c->fixed == CAFE_FIRST || c->fixed == CAFE_BOTH ? c->a : c->a + begin;
+    const T *b = c->fixed == CAFE_SECOND || c->fixed == CAFE_BOTH ? c->b : c->b + begin;
+    TABLE->where((T *)c->y + begin, c->c + begin, a, b, end - begin, c->fixed);
 }
 
-void ENTRY(where)(T *y, const uint8_t *condition, const T *a, const T *b, int64_t n) {
-    ENTRY(map_call) c = {.y = y, .a = a, .b = b, .c = condition};
+void ENTRY(where)(T *y, const uint8_t *condition, const T *a, const T *b, int64_t n, int fixed) {
+    ENTRY(map_call) c = {.y = y, .a = a, .b = b, .c = condition, .fixed = fixed};
+    if (n == 0) return;
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(where_task), &c);
 }
 

@@ -32,9 +32,20 @@ int64_t cafe_strided_offset(const struct cafe_strided *s, int k, int64_t at) {
     return offset + at * s->stride[k][0];
 }
 
+/* One element n times. */
+static void fill_run(char *y, const char *x, int64_t n, int64_t size) {
+    int64_t done = n < 64 ? n : 64; /* doubled from there on in the nearest cache, and in pieces that stay in it */
+    for (int64_t i = 0; i < done; i++) memcpy(y + i * size, x, (size_t)size);
+    for (int64_t more; done < n; done += more) {
+        more = cafe_min(cafe_min(done, 2048 / size), n - done);
+        memcpy(y + done * size, y, (size_t)(more * size));
+    }
+}
+
 /* n elements, `stride` bytes apart. */
 static void gather_run(char *y, const char *x, int64_t n, int64_t stride, int64_t size) {
-    if (stride == size) memcpy(y, x, (size_t)(n * size));
+    if (stride == 0) fill_run(y, x, n, size);
+    else if (stride == size) memcpy(y, x, (size_t)(n * size));
     else if (size == 4) for (int64_t i = 0; i < n; i++) memcpy(y + i * 4, x + i * stride, 4);
     else if (size == 8) for (int64_t i = 0; i < n; i++) memcpy(y + i * 8, x + i * stride, 8);
     else if (size == 2) for (int64_t i = 0; i < n; i++) memcpy(y + i * 2, x + i * stride, 2);

@@ -150,6 +150,40 @@ def test_large_transposing_copies(shape: tuple[int, ...], dtype: Any) -> None:
     assert np.array_equal(memory.copy(x.swapaxes(-1, -2)), x.swapaxes(-1, -2))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [*LENGTHS, 5000])
+def test_one_number_for_all_is_that_number_everywhere(n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(8)
+    x, condition, one = rng.standard_normal(n).astype(dtype), rng.integers(0, 2, n).astype(np.uint8), np.array(0.5, dtype)
+    seen, filled = np.broadcast_to(one, (n,)), np.full(n, one)
+    for a in (x, seen):
+        for b in (x[::-1], seen, x):
+            same = [np.where(v is seen, filled, v).astype(dtype) for v in (a, b)]
+            assert np.array_equal(kernels.where(condition, a, b), np.where(condition != 0, *same))
+            assert np.array_equal(kernels.sub(a, b), np.subtract(*same))
+            assert np.array_equal(kernels.gt(a, b), np.greater(*same).astype(np.uint8))
+    assert np.array_equal(kernels.full_like(x, 0.5), filled) and kernels.full_like(x, 0.5).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.int64])
+@pytest.mark.parametrize("shape", [(1, 5000), (70, 1), (64, 63), (3, 4097), (9000, 2)], ids=str)
+def test_copies_of_what_repeats(shape: tuple[int, int], dtype: Any) -> None:
+    m, n = shape
+    x = np.random.default_rng(9).integers(0, 200, (m, 1)).astype(dtype)
+    for view in (np.broadcast_to(x, shape), np.broadcast_to(x, (2, m, n)), np.broadcast_to(x[:, :, None], (m, n, 3))):
+        y = memory.copy(view)
+        assert y.flags.c_contiguous and np.array_equal(y, view)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_leaky_slope(dtype: Any) -> None:
+    x = np.array([-2.0, -0.0, 0.0, 3.0, -INF, INF, NAN] * 9, dtype)
+    y = kernels.leaky_relu(x, 0.25)
+    assert np.array_equal(y, np.array([-0.5, 0.0, 0.0, 3.0, -INF, INF, NAN] * 9, dtype), equal_nan=True)
+    assert not np.signbit(y[1:3]).any()
+    assert np.array_equal(y, kernels.twins.leaky_relu(x, 0.25), equal_nan=True)
+
+
 @each_isa
 def test_on_the_other_instruction_sets(isa: str) -> None:
     rerun(__file__, isa)

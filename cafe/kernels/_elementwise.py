@@ -156,10 +156,22 @@ def where(condition: Array, a: Array, b: Array) -> Array | None:
     if not condition.shape == a.shape == b.shape:
         condition, a, b = np.broadcast_arrays(condition, a, b)
     f, p = found
-    condition, a, b = memory.dense(condition), memory.dense(a), memory.dense(b)
-    y: Array = memory.empty(a.shape, a.dtype)
-    f(p(y), _ffi.u8p(condition), p(a), p(b), y.size)
+    fixed = _FIRST * _is_one(a) + _SECOND * _is_one(b)  # 3 is both
+    condition = memory.dense(condition)
+    a, b = _as_one(a) if fixed & _FIRST else memory.dense(a), _as_one(b) if fixed & _SECOND else memory.dense(b)
+    y: Array = memory.empty(condition.shape, a.dtype)
+    f(p(y), _ffi.u8p(condition), p(a), p(b), y.size, fixed)
     return y
+
+
+def _is_one(x: Array) -> bool:
+    """Whether x is one number, seen in more than one place."""
+    return x.size > 1 and not any(x.strides)
+
+
+def _as_one(x: Array) -> Array:
+    """That number alone."""
+    return x[(slice(0, 1),) * x.ndim]
 
 
 def _operands(a: Array, b: Array) -> tuple[Array, Array, tuple[int, ...], int | None]:
@@ -167,6 +179,10 @@ def _operands(a: Array, b: Array) -> tuple[Array, Array, tuple[int, ...], int | 
     shape = a.shape
     if shape == b.shape:
         a, b = _lying(a), _lying(b)
+        if _is_one(b) and a.flags.c_contiguous:
+            return a, _as_one(b), shape, _SECOND
+        if _is_one(a) and b.flags.c_contiguous:
+            return _as_one(a), b, shape, _FIRST
         return a, b, shape, _NEITHER if a.flags.c_contiguous and b.flags.c_contiguous else None
     if b.size == 1 and b.ndim <= a.ndim and a.flags.c_contiguous:
         return a, b, shape, _SECOND

@@ -16,6 +16,7 @@ from . import _elementwise, _ffi
 from .base import primitive
 
 _AFFINE = _ffi.code("AFFINE")
+_FEW = 4096  # elements that are sooner filled than told apart
 _CLAMP = _ffi.code("CLAMP")
 
 
@@ -148,8 +149,8 @@ def where_ref(condition: Array, a: Array, b: Array) -> Array:
 
 
 def full_like(x: Array, value: float) -> Array:
-    """An array of x's shape and dtype that holds one number everywhere."""
-    return full_like_ref(x, value)
+    """An array of x's shape and dtype that holds one number everywhere: for a large x a view of that number, not to be written to."""
+    return full_like_ref(x, value) if x.size < _FEW else np.broadcast_to(np.full((), value, x.dtype), x.shape)
 
 
 @primitive

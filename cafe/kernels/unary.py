@@ -14,7 +14,7 @@ from cafe.dtype import Array
 from . import _elementwise, _ffi
 from .base import XP, composition, primitive, through_f64, twins
 
-_ELU = _ffi.code("ELU")
+_ELU, _LEAKY_RELU = _ffi.code("ELU"), _ffi.code("LEAKY_RELU")
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -195,6 +195,17 @@ def relu(x: Array) -> Array:
 @primitive
 def relu_ref(x: Array) -> Array:
     return np.maximum(x, np.zeros((), x.dtype))
+
+
+def leaky_relu(x: Array, slope: float) -> Array:
+    """x where x > 0, slope · x elsewhere."""
+    y = _elementwise.unary(_LEAKY_RELU, x, slope, 0.0)
+    return leaky_relu_ref(x, slope) if y is None else y
+
+
+@primitive
+def leaky_relu_ref(x: Array, slope: float) -> Array:
+    return np.where(x > 0, x, x * x.dtype.type(slope) + x.dtype.type(0))
 
 
 @_elementwise.of_one

@@ -19,13 +19,10 @@ class LeakyRelu(Op):
         self.slope = slope
 
     def forward(self, xp: XP, x: Array) -> Array:
-        return self._bent(xp, x, x)
+        return xp.leaky_relu(x, self.slope)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
-        return (self._bent(xp, x, g),)
-
-    def _bent(self, xp: XP, x: Array, v: Array) -> Array:
-        return xp.where(xp.gt(x, xp.full_like(x, 0.0)), v, xp.affine(v, self.slope, 0.0))
+        return (xp.where(xp.gt(x, xp.full_like(x, 0.0)), g, xp.affine(g, self.slope, 0.0)),)
 
 
 class HardSigmoid(Op):

@@ -49,6 +49,7 @@ from cafe.kernels.unary import (
     silu_backward_ref,
     tanh_backward_ref,
 )
+from cafe.ops import activation as activation_ops
 from cafe.ops import binary as binary_ops
 from cafe.ops import conv as conv_ops
 from cafe.ops import indexing as indexing_ops
@@ -209,6 +210,7 @@ class Verbs:
     affine = staticmethod(_with(unary_ops.Affine))
     powf = staticmethod(_with(unary_ops.Powf))
     elu = staticmethod(_with(unary_ops.Elu))
+    leaky_relu = staticmethod(_with(activation_ops.LeakyRelu))
     clamp = staticmethod(_with(unary_ops.Clamp))
     cast = staticmethod(cast)
 
