@@ -40,7 +40,7 @@ struct conv_grains {
 static struct conv_grains conv_grains(const struct cafe_conv *p) {
     struct conv_grains g;
     int64_t depth = p->c / p->groups * p->kh * p->kw;
-    g.blocks = p->c == p->groups || depth == 0 ? 1 : cafe_ceil_div(depth, CAFE_CONV_DEPTH);
+    g.blocks = cafe_conv_is_direct(p) || depth == 0 ? 1 : cafe_ceil_div(depth, CAFE_CONV_DEPTH);
     g.depth = cafe_ceil_div(depth, g.blocks);
     g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.blocks)) : 1;
     g.grains = cafe_ceil_div(p->n, g.images);
@@ -52,11 +52,6 @@ static struct conv_grains conv_grains(const struct cafe_conv *p) {
 static int64_t conv_items(void) {
     int64_t threads = cafe_get_num_threads();
     return threads == 1 ? 1 : 2 * threads;
-}
-
-/* Whether the input gradient is computed as a convolution of dy with a turned kernel. */
-static int conv_is_turned(const struct cafe_conv *p) {
-    return p->algorithm != CAFE_CONV_IM2COL && p->sh == 1 && p->sw == 1 && !cafe_conv_is_product(p) && (p->c != p->groups || p->o == p->groups);
 }
 
 /* The convolution of dy that it then is. */
@@ -79,6 +74,15 @@ static int64_t conv_winograd(const struct cafe_conv *p, int64_t size) {
     return p->algorithm == CAFE_CONV_AUTO && size == sizeof(float) && c >= 16 && o >= 16 && p->oh * p->ow >= 36 ? 2 : 0;
 }
 
+/* Whether the input gradient is computed as a convolution of dy with a turned kernel, not as a product that is added up where its places
+ * overlap. A convolution of dy reaches over the whole input, and its tiles want rows, which are the channels in. */
+static int conv_is_turned(const struct cafe_conv *p, int64_t size) {
+    if (p->algorithm == CAFE_CONV_IM2COL || p->sh != 1 || p->sw != 1 || cafe_conv_is_product(p)) return 0;
+    if (cafe_conv_is_direct(p)) return p->o == p->groups;
+    struct cafe_conv t = conv_turn(p);
+    return conv_winograd(&t, size) || (p->c >= 8 * p->groups && 2 * p->h * p->w <= 3 * p->oh * p->ow);
+}
+
 int64_t cafe_conv_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry);
     int64_t m = conv_winograd(&p, size);
@@ -88,7 +92,7 @@ int64_t cafe_conv_work(const int64_t *geometry, int64_t size) {
 
 int64_t cafe_conv_input_grad_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry), t = conv_turn(&p);
-    if (!conv_is_turned(&p)) return 0;
+    if (!conv_is_turned(&p, size)) return 0;
     int64_t m = conv_winograd(&t, size);
     return m ? cafe_winograd_kernels(&t, m) : p.o * (p.c / p.groups) * p.kh * p.kw;
 }
@@ -130,11 +134,11 @@ static T *ENTRY(conv_scratch)(struct ENTRY(conv_call) *call) {
 
 typedef void ENTRY(conv_way)(T *y, const T *x, const T *w, const T *bias, int64_t m, const struct cafe_conv *p, const struct cafe_conv_block *b, T *scratch);
 
-/* The ways give the same bits; one input channel a group is cheapest without a product. */
+/* The ways give the same bits; few outputs of one input channel are cheapest without a product. */
 static ENTRY(conv_way) *ENTRY(conv_choose)(const struct cafe_conv *p) {
     if (p->algorithm == CAFE_CONV_DIRECT) return TABLE->conv_direct;
     if (p->algorithm == CAFE_CONV_IMPLICIT) return TABLE->conv;
-    if (p->c == p->groups) return TABLE->conv_direct;
+    if (cafe_conv_is_direct(p)) return TABLE->conv_direct;
     return cafe_conv_is_product(p) ? TABLE->conv_product : TABLE->conv;
 }
 
@@ -213,7 +217,7 @@ static void ENTRY(conv_input_grad_task)(void *context, int64_t begin, int64_t en
         int64_t first = i % call->parts * call->m, plane = i / call->parts, n = cafe_min(call->m, c - first);
         T *dx = call->y + (plane * c + first) * p->h * p->w;
         const T *dy = call->x + plane * m * places, *w = call->w + (plane % p->groups * m * c + first) * taps;
-        if (c == 1) TABLE->conv_direct_input_grad(dx, dy, w, p, scratch);
+        if (cafe_conv_is_direct(p)) TABLE->conv_direct_input_grad(dx, dy, w, p, scratch);
         else TABLE->conv_input_grad(dx, dy, w, n, p, scratch);
     }
 }
@@ -244,14 +248,14 @@ int ENTRY(conv_input_grad)(T *dx, const T *dy, const T *w, T *work, const int64_
     struct ENTRY(conv_call) call = {.y = dx, .x = dy, .w = w, .p = conv_read(geometry)};
     const struct cafe_conv *p = &call.p;
     if (p->n * p->c * p->h * p->w == 0) return CAFE_OK;
-    if (conv_is_turned(p)) return ENTRY(conv_turned)(dx, dy, w, work, p);
+    if (conv_is_turned(p, sizeof(T))) return ENTRY(conv_turned)(dx, dy, w, work, p);
     const int64_t c = p->c / p->groups, taps = p->kh * p->kw;
     call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
     call.m = cafe_conv_channels(p);
     call.parts = cafe_ceil_div(c, call.m);
     const struct cafe_conv_cut all = {p->oh, p->ow, 1, 1};
     call.scratch = conv_window_size(p, all, call.m);
-    if (c > 1) call.scratch += CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) + call.m * taps * call.cut.rows * call.cut.cols + 2 * SLACK;
+    if (!cafe_conv_is_direct(p)) call.scratch += CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) + call.m * taps * call.cut.rows * call.cut.cols + 2 * SLACK;
     cafe_for(p->n * p->groups * call.parts, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_input_grad_task), &call);
     return atomic_load(&call.status);
 }
@@ -272,7 +276,7 @@ static void ENTRY(conv_weight_grad_task)(void *context, int64_t begin, int64_t e
         for (int64_t first = image; image < last; image++) {
             const T *dy = call->x + (image * p->o + group * m) * places, *x = call->w + (image * p->c + group * c) * p->h * p->w;
             T *to = image == first ? sum : one;
-            if (c == 1) TABLE->conv_direct_weight_grad(to, dy, x, first + 1 < last ? p->c : 1 - (last - 1 - image) * p->c, p, scratch);
+            if (cafe_conv_is_direct(p)) TABLE->conv_direct_weight_grad(to, dy, x, first + 1 < last ? p->c : 1 - (last - 1 - image) * p->c, p, scratch);
             else TABLE->conv_weight_grad(to, dy, x, k0, kc, p, scratch);
             if (to == one) TABLE->conv_add(sum, one, kc * m);
         }
@@ -303,7 +307,7 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
     cafe_for(call.g.grains * p->groups * call.g.blocks, 1, p->n * p->oh * p->ow * call.g.result, CAFE_SERIAL_FMA, ENTRY(conv_weight_grad_task), &call);
     cafe_for(call.g.result, CAFE_GRAIN, call.g.grains * call.g.result, CAFE_SERIAL_CHEAP, ENTRY(conv_sum_task), &call);
     const int64_t m = p->o / p->groups, depth = call.g.result / p->o, size = sizeof(T); /* each group's sums are (K, O/G), but (O/G, K) in the direct way */
-    const int64_t shape[3] = {p->groups, m, depth}, turned = p->c != p->groups;
+    const int64_t shape[3] = {p->groups, m, depth}, turned = !cafe_conv_is_direct(p);
     const int64_t strides[3] = {m * depth * size, turned ? size : depth * size, turned ? m * size : size};
     cafe_copy_strided(dw, work, 3, shape, strides, size);
     return atomic_load(&call.status);

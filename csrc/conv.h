@@ -30,9 +30,12 @@ static inline int cafe_conv_is_product(const struct cafe_conv *p) {
     return p->kh * p->kw == 1 && p->sh == 1 && p->sw == 1 && p->ph == 0 && p->pw == 0 && p->oh == p->h && p->ow == p->w;
 }
 
-/* A kernel of 3 x 3 places without stride or dilation for each channel in. */
+/* Whether an input channel is read by itself: where there is one a group, and few outputs that share what a product would pack of it. */
+static inline int cafe_conv_is_direct(const struct cafe_conv *p) { return p->c == p->groups && p->o < 8 * p->groups; }
+
+/* A kernel of 3 x 3 places without stride or dilation for a few outputs of each channel in. */
 static inline int cafe_conv_is_three(const struct cafe_conv *p) {
-    return p->kh == 3 && p->kw == 3 && p->sh == 1 && p->sw == 1 && p->dh == 1 && p->dw == 1 && p->c == p->groups;
+    return p->kh == 3 && p->kw == 3 && p->sh == 1 && p->sw == 1 && p->dh == 1 && p->dw == 1 && cafe_conv_is_direct(p);
 }
 
 /* How the output is cut into blocks of at most so many rows and columns. */
