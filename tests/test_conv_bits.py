@@ -23,6 +23,7 @@ CASES: dict[str, tuple[Any, Any, Geometry]] = {
     "3x3, one image": ((1, 70, 9, 9), (130, 70, 3, 3), PLAIN),
     "strided and dilated": ((3, 12, 31, 33), (40, 6, 5, 3), Geometry((2, 3), (4, 1), (2, 1), 2)),
     "1x1": ((4, 60, 17, 19), (70, 60, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
+    "1x1, a page a channel": ((3, 40, 32, 32), (70, 40, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
     "1x1 by 2": ((4, 60, 33, 35), (70, 60, 1, 1), Geometry((2, 2), (0, 0), (1, 1))),
     "depthwise": ((3, 40, 37, 41), (80, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 40)),
     "depthwise, wider than a block": ((2, 3, 6, 4200), (6, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 3)),
@@ -110,8 +111,8 @@ def test_every_plain_sum_is_the_product_with_the_patches(name: str, dtype: Any) 
         assert_same_bits(kernels.conv(x, w, None, replace(geometry, algorithm=algorithm)), kernels.matmul(rows, patches).reshape(g.shape))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("depthwise")])
-def test_one_channel_a_group_has_the_gradient_of_the_product(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(("depthwise", "1x1"))])
+def test_what_needs_no_patches_has_the_gradient_of_patches(name: str) -> None:
     x, w, b, g, geometry = operands(name, np.float64)
 
     got, expected = (v.conv_weight_grad(g, x, w.shape[2:], geometry) for v in (kernels, kernels.twins))
