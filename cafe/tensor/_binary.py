@@ -288,7 +288,7 @@ class BinaryMethods(Base):
     def _operate(self, op: Op, name: str, rhs: Any) -> Tensor:
         if isinstance(rhs, Base):
             return strict(op, name, self, rhs)
-        if is_number(rhs):
+        if type(rhs) is float or is_number(rhs):
             return self._with_number(op, name, rhs)
         other = as_tensor(rhs)
         return NotImplemented if other is None else strict(op, name, self, other)

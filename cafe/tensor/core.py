@@ -38,6 +38,8 @@ from .display import debug, display
 from .grads import GradStore
 from .verbs import GRAPH
 
+_NONE: frozenset[Any] = frozenset()  # what a backward retains beside its variables, usually
+
 
 class _ModuleT(Protocol):
     """What `apply_t` needs of a module."""
@@ -222,7 +224,7 @@ class Tensor(
         found = tape.backward(
             node,
             wrap(ones) if create_graph else ones,
-            frozenset(wanted),  # type: ignore[arg-type]  # None is not among them
+            frozenset(wanted) if retain else _NONE,  # type: ignore[arg-type]  # None is not among them
             retain_graph or create_graph,
             GRAPH if create_graph else None,
         )
