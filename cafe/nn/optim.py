@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from cafe.tensor.grads import GradStore
 from .cohort import Cohort, Slot, cohorts
 
 _LR = "the learning rate"
+_MOST = sys.float_info.max
 
 Vars: TypeAlias = "Iterable[Var] | Mapping[str, Var]"
 
@@ -270,8 +272,10 @@ class ParamsSGD:
     def __post_init__(self) -> None:
         _number(_LR, self.lr)
         _number("momentum", self.momentum)
-        _number("dampening", abs(self.dampening))
+        _number("dampening", self.dampening, -math.inf)
         _number("weight_decay", self.weight_decay)
+        if not isinstance(self.nesterov, bool):
+            raise TypeError(f"expected a bool for nesterov, found {type(self.nesterov).__name__}")
         if self.nesterov and (self.momentum <= 0.0 or self.dampening != 0.0):
             raise Error(f"nesterov wants a momentum and no dampening, got {self.momentum} and {self.dampening}")
 
@@ -300,7 +304,7 @@ class SGD(_Stepper):
         nesterov: bool = False,
         weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(vars, ParamsSGD(_number(_LR, lr), momentum, dampening, bool(nesterov), weight_decay))
+        super().__init__(vars, ParamsSGD(_number(_LR, lr), momentum, dampening, nesterov, weight_decay))
 
     @property
     def params(self) -> ParamsSGD:
@@ -349,6 +353,8 @@ class ParamsAdam:
         _number("eps", self.eps)
         _number("weight_decay", self.weight_decay)
         for name, beta in (("beta1", self.beta1), ("beta2", self.beta2)):
+            if not _is_number(beta):
+                raise TypeError(f"expected a number for {name}, found {type(beta).__name__}")
             if not 0.0 <= beta < 1.0:
                 raise Error(f"{name} must be in [0, 1), got {beta}")
 
@@ -400,7 +406,9 @@ class Adam(_AnyAdam):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        super().__init__(vars, ParamsAdam(_number(_LR, lr), float(betas[0]), float(betas[1]), eps, weight_decay))
+        if not isinstance(betas, tuple | list) or len(betas) != 2:
+            raise TypeError(f"expected two numbers for betas, got {betas!r}")
+        super().__init__(vars, ParamsAdam(_number(_LR, lr), betas[0], betas[1], eps, weight_decay))
 
     @property
     def params(self) -> ParamsAdam:
@@ -456,16 +464,20 @@ def _params_adamw(params: Any) -> ParamsAdamW:
     raise error
 
 
-def _number(name: str, value: Any) -> float:
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)  # a True here was meant for another argument
+
+
+def _number(name: str, value: Any, least: float = 0.0) -> float:
     """A number as a float.
 
-    Raises: TypeError unless it is one, Error unless it is finite and at least 0.
+    Raises: TypeError unless it is one (a bool is none), Error unless it is finite and at least `least`.
     """
-    if not isinstance(value, numbers.Real):
+    if not _is_number(value):
         raise TypeError(f"expected a number for {name}, found {type(value).__name__}")
-    if not math.isfinite(value):
+    if not -_MOST <= value <= _MOST:
         raise Error(f"expected a finite number for {name}, got {value}")
-    if value < 0.0:
+    if value < least:
         raise Error(f"{name} must be at least 0, got {value}")
     return float(value)
 
