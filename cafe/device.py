@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from typing import ClassVar
 
-from cafe.errors import NotCompiledWithCudaSupport, NotCompiledWithMetalSupport
+from cafe.errors import Error, NotCompiledWithCudaSupport, NotCompiledWithMetalSupport
+from cafe.shape import whole
 
 _MASK64 = (1 << 64) - 1
 
@@ -34,7 +35,13 @@ class GeneratorState:
         return self.key, first
 
     def set(self, key: int, counter: int = 0) -> None:
-        """Moves the generator to this key and counter."""
+        """Moves the generator to this key and counter.
+
+        Raises: TypeError for what is no int, Error for a negative counter.
+        """
+        key, counter = whole("manual_seed", "a seed", key), whole("set_rng_state", "a counter", counter)
+        if counter < 0:
+            raise Error(f"set_rng_state: the counter must be at least 0, got {counter}")
         with self._lock:
             self.key, self.counter = key & _MASK64, counter
 
@@ -126,6 +133,8 @@ def manual_seed(seed: int) -> None:
 
     The same seed gives the same numbers on any number of threads and on both backends.
 
+    Raises: TypeError for what is no int.
+
     >>> manual_seed(7)
     >>> get_rng_state()
     (7, 0)
@@ -139,5 +148,10 @@ def get_rng_state() -> tuple[int, int]:
 
 
 def set_rng_state(state: tuple[int, int]) -> None:
-    """Puts the generator back to where `get_rng_state` found it."""
+    """Puts the generator back to where `get_rng_state` found it.
+
+    Raises: TypeError for what is no pair of ints, Error for a negative counter.
+    """
+    if not isinstance(state, tuple | list) or len(state) != 2:
+        raise TypeError(f"set_rng_state: expected a key and a counter, got {state!r}")
     generator.set(*state)

@@ -69,7 +69,7 @@ class DType(enum.Enum):
         """
         try:
             return _BY_NAME[text]
-        except KeyError:
+        except (KeyError, TypeError):
             raise DTypeParse(text).help("one of " + ", ".join(_BY_NAME)) from None
 
     def __repr__(self) -> str:
@@ -103,8 +103,10 @@ def as_dtype(value: DTypeLike) -> DType:
     if isinstance(value, str):
         return _BY_LONG_NAME[value] if value in _BY_LONG_NAME else DType.from_str(value)
     try:
+        if value is None:  # NumPy would read F64
+            raise TypeError
         dtype = np.dtype(value)
-    except TypeError:
+    except (TypeError, ValueError):
         raise DTypeParse(value).help("one of " + ", ".join(_BY_NAME)) from None
     return from_numpy_dtype(dtype, "to_dtype")
 

@@ -7,7 +7,7 @@ dims counted from the front. Everything below the facade takes the strict form o
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import prod
 from typing import Any, ClassVar, TypeAlias
 
@@ -30,6 +30,21 @@ from cafe.errors import (
 Shape: TypeAlias = tuple[int, ...]
 
 
+def whole(op: str, what: str, value: Any) -> int:
+    """The value as an int: Python's, NumPy's, a D, an integer tensor of one element.
+
+    Raises: TypeError, showing it, for anything else: no float is cut, and a bool is no number here.
+    """
+    if type(value) is int:
+        return value
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{op}: {what} is an int, got {value!r}") from None
+
+
 class D:
     """A dim counted from the end, candle's `D::Minus1`, `D::Minus2`, `D::Minus(n)`. Plain negative ints do as well.
 
@@ -42,7 +57,7 @@ class D:
     Minus2: ClassVar[D]
 
     def __init__(self, back: int) -> None:
-        if back < 1:
+        if whole("D.Minus", "its number", back) < 1:
             bail(f"D.Minus counts from 1, got {back}")
         self.back = back
 
@@ -75,19 +90,44 @@ Dims: TypeAlias = "Dim | Sequence[Dim]"
 ShapeLike: TypeAlias = "int | Sequence[int]"
 PerAxis: TypeAlias = "int | Sequence[int]"
 
+_INT = frozenset((int,))
+_MOST_DIMS = 64  # NumPy's limit
+_MOST_ELEMENTS = (1 << 60) - 1  # of eight bytes each: beyond that NumPy cannot count them
+
 
 def parse_shape(shape: ShapeLike) -> Shape:
     """A tuple of sizes from an int, a tuple or a list.
 
     Raises: Error on a negative size, TypeError on what is no int.
     """
-    try:
-        out = (operator.index(shape),) if hasattr(shape, "__index__") else tuple(map(operator.index, shape))
-    except TypeError:
-        raise TypeError(f"a shape is an int or several of them, got {shape!r}") from None
+    out = shape if type(shape) is tuple and _INT.issuperset(map(type, shape)) else _sizes(shape)
     if out and min(out) < 0:
         raise Error(f"a shape has sizes of at least 0, got {show(out)}")
+    if len(out) > _MOST_DIMS:
+        raise Error(f"a shape has at most {_MOST_DIMS} dims, got {len(out)}")
+    if prod(out) > _MOST_ELEMENTS or (0 in out and prod(n for n in out if n) > _MOST_ELEMENTS):
+        raise Error(f"a shape has at most {_MOST_ELEMENTS} elements, got {show(out)}")
     return out
+
+
+def _sizes(shape: Any) -> Shape:
+    """The sizes in their strict form, whatever they are."""
+    try:
+        return tuple(whole("shape", "a size", n) for n in _items(shape))
+    except TypeError:
+        raise TypeError(f"a shape is an int or several of them, got {shape!r}") from None
+
+
+def _items(shape: Any) -> tuple[Any, ...]:
+    """A tuple of one item for each dim.
+
+    Raises: TypeError for what has no items, or none in an order that means anything.
+    """
+    if hasattr(shape, "__index__") or shape is None:
+        return (shape,)
+    if isinstance(shape, str | Mapping | Set) or not isinstance(shape, Iterable):
+        raise TypeError(f"a shape is an int or several of them, got {shape!r}")
+    return tuple(shape)
 
 
 def per_axis(op: str, axes: int, what: str, value: PerAxis, least: int) -> Shape:
@@ -95,11 +135,22 @@ def per_axis(op: str, axes: int, what: str, value: PerAxis, least: int) -> Shape
 
     Raises: Error for another count, and for a number below `least`.
     """
-    given = (operator.index(value),) * axes if hasattr(value, "__index__") else tuple(map(operator.index, value))
-    if len(given) != axes:
-        raise Error(f"{op}: {what} takes an int or {axes} of them, got {show(given)}")
+    given = ints_per_axis(op, axes, what, value)
     if min(given) < least:
         raise Error(f"{op}: {what} must be at least {least}, got {show(given)}")
+    return given
+
+
+def ints_per_axis(op: str, axes: int, what: str, value: PerAxis) -> Shape:
+    """`per_axis` for numbers of any size."""
+    if type(value) is int:
+        return (value,) * axes
+    try:
+        given = tuple(whole(op, what, n) for n in ((value,) * axes if hasattr(value, "__index__") else value))
+    except TypeError:
+        raise TypeError(f"{op}: {what} takes an int or {axes} of them, got {value!r}") from None
+    if len(given) != axes:
+        raise Error(f"{op}: {what} takes an int or {axes} of them, got {show(given)}")
     return given
 
 
@@ -108,7 +159,7 @@ def parse_hole(shape: Any, count: int) -> Shape:
 
     Raises: Error with candle's texts where the hole cannot be filled.
     """
-    items = (shape,) if hasattr(shape, "__index__") or shape is None else tuple(shape)
+    items = shape if type(shape) is tuple else _items(shape)
     holes = [i for i, n in enumerate(items) if n is None or n == () or n == -1]
     if not holes:
         return parse_shape(items)
@@ -118,9 +169,9 @@ def parse_hole(shape: Any, count: int) -> Shape:
     rust = "(" + ", ".join("()" if i in holes else str(n) for i, n in enumerate(items)) + ("," if len(items) == 1 else "") + ")"
     size = prod(known)
     if size == 0:
-        bail(f"cannot reshape tensor of {count} elements to {rust}")
+        raise Error(f"cannot reshape tensor of {count} elements to {rust}").help("`()` is the size that was to be worked out")
     if count % size:
-        bail(f"cannot reshape tensor with {count} elements to {rust}")
+        raise Error(f"cannot reshape tensor with {count} elements to {rust}").help("`()` is the size that was to be worked out")
     return (*known[: holes[0]], count // size, *known[holes[0] :])
 
 
@@ -129,18 +180,11 @@ def resolve_dim(shape: Shape, dim: Dim, op: str) -> int:
 
     Raises: DimOutOfRange, showing the dim as it was given; TypeError on what is no int.
     """
-    rank, given = len(shape), _dim_index(dim, op)
+    rank, given = len(shape), dim if type(dim) is int else whole(op, "a dim", dim)
     found = given + rank if given < 0 else given
     if not 0 <= found < rank:
         raise DimOutOfRange(shape, given, op)
     return found
-
-
-def _dim_index(dim: Dim, op: str) -> int:
-    try:
-        return operator.index(dim)
-    except TypeError:
-        raise TypeError(f"{op}: a dim is an int, got {dim!r}") from None
 
 
 def resolve_new_dim(shape: Shape, dim: Dim, op: str) -> int:
@@ -148,7 +192,7 @@ def resolve_new_dim(shape: Shape, dim: Dim, op: str) -> int:
 
     Raises: DimOutOfRange.
     """
-    rank, given = len(shape), _dim_index(dim, op)
+    rank, given = len(shape), whole(op, "a dim", dim)
     found = given + rank + 1 if given < 0 else given
     if not 0 <= found <= rank:
         raise DimOutOfRange(shape, given, op)
@@ -202,7 +246,9 @@ def check_broadcast_to(src: Shape, dst: Shape) -> None:
 
 
 def check_narrow(shape: Shape, dim: int, start: int, length: int) -> None:
-    """Raises NarrowInvalidArgs unless start .. start + length lies in the dim."""
+    """Raises NarrowInvalidArgs unless start .. start + length lies in the dim, TypeError for what is no int."""
+    if type(start) is not int or type(length) is not int:
+        start, length = whole("narrow", "start", start), whole("narrow", "len", length)
     size = shape[dim]
     if start < 0 or start > size:
         raise NarrowInvalidArgs(shape, dim, start, length, "start > dim_len")
@@ -254,7 +300,6 @@ def chunk_sizes(size: int, parts: int) -> list[int]:
 def shares_memory(a: Array, b: Array) -> bool:
     """Whether the two arrays' stretches of memory overlap (by their bounds: never a false no)."""
     return bool(_may_share_memory(a, b))
-
 
 
 def conv_out(size: Shape, kernel: Shape, stride: Shape, padding: Shape, dilation: Shape) -> Shape:

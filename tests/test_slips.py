@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cafe import Error, Tensor, Var, nn, no_grad
@@ -34,6 +35,7 @@ def test_bounds_that_hold_nothing(low: float, high: float) -> None:
 
 
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
+V = Var([[1.0, 2.0], [3.0, 4.0]])
 
 
 @pytest.mark.parametrize(
@@ -60,12 +62,84 @@ X = Tensor([[1.0, 2.0], [3.0, 4.0]])
         (lambda: nn.loss.huber(X, 1.0, 1.0), "huber: expected Tensor, found float"),  # type: ignore[arg-type]
         (lambda: nn.Linear(X)([1.0, 2.0]), "Linear: expected Tensor, found list"),  # type: ignore[arg-type]
         (lambda: nn.Embedding(X, 2)([0]), "Embedding: expected Tensor, found list"),  # type: ignore[arg-type]
+        (lambda: V.set([[1.0, 2.0], [3.0, 4.0]]), "set: expected Tensor, found list"),  # type: ignore[arg-type]
+        (lambda: X.dot([1.0]), "dot: expected Tensor, found list"),  # type: ignore[arg-type]
+        (lambda: X.gt(2.0).where_cond(X, 0.0), "where_cond: expected Tensor, found float"),  # type: ignore[arg-type]
+        (lambda: X.slice_assign([...], 1.0), "slice-assign: expected Tensor, found float"),  # type: ignore[arg-type]
+        (lambda: V.sqr().backward(retain=[1.0]), "retain: expected Tensor, found float"),  # type: ignore[list-item]
+        (lambda: V.sqr().backward(retain=X), "retain: expected a list of Tensors, found Tensor"),  # type: ignore[arg-type]
+        (lambda: Tensor.cat(2.5, 0), "cat: expected a list of Tensors, found float"),  # type: ignore[arg-type]
+        (lambda: Tensor.meshgrid([X, [1.0]]), "meshgrid: expected Tensor, found list"),  # type: ignore[list-item]
+        (lambda: Tensor.meshgrid(X), "meshgrid: expected a list of Tensors, found Tensor"),  # type: ignore[arg-type]
+        (lambda: nn.Activation.Relu([1.0]), "relu: expected Tensor, found list"),  # type: ignore[arg-type]
+        (lambda: nn.Dropout(0.5)([1.0], True), "dropout: expected Tensor, found list"),  # type: ignore[arg-type]
         (lambda: X.backward()["weight"], "gradients by variable: expected Tensor, found str"),  # type: ignore[index]
     ],
 )
 def test_something_else_in_a_tensors_place(slip: Callable[[], object], said: str) -> None:
     with pytest.raises(TypeError, match=re.escape(said)):
         slip()
+
+
+@pytest.mark.parametrize("what", [[1.0, 2.0], "rows", None, 2.5, np.ones(2)])
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda xs: nn.ops.softmax(xs, 0), "softmax"),
+        (lambda xs: nn.ops.log_softmax(xs, 0), "log-softmax"),
+        (nn.ops.softmax_last_dim, "softmax"),
+        (nn.ops.sigmoid, "sigmoid"),
+        (nn.ops.silu, "silu"),
+        (nn.ops.softplus, "softplus"),
+        (nn.ops.log_sigmoid, "log-sigmoid"),
+        (lambda xs: nn.ops.leaky_relu(xs, 0.1), "leaky_relu"),
+        (nn.ops.hard_sigmoid, "hard_sigmoid"),
+        (nn.ops.mish, "mish"),
+        (nn.ops.selu, "selu"),
+        (nn.ops.swiglu, "swiglu"),
+        (lambda xs: nn.ops.dropout(xs, 0.5), "dropout"),
+        (lambda xs: nn.ops.layer_norm(xs, X, X, 1e-5), "layer-norm"),
+        (lambda xs: nn.ops.layer_norm(X, X, xs, 1e-5), "layer-norm"),
+        (lambda xs: nn.ops.rms_norm(X, xs, 1e-5), "rms-norm"),
+        (lambda xs: nn.ops.pixel_shuffle(xs, 2), "pixel_shuffle"),
+        (lambda xs: nn.ops.pixel_unshuffle(xs, 2), "pixel_unshuffle"),
+        (lambda xs: nn.ops.replication_pad2d(xs, 1), "replication-pad"),
+    ],
+)
+def test_something_else_given_to_a_function(function: Callable[[Any], object], name: str, what: Any) -> None:
+    with pytest.raises(TypeError, match=f"{name}: expected Tensor, found {type(what).__name__}"):
+        function(what)
+
+
+@pytest.mark.parametrize("what", [[1.0], (1.0,), "a", None, {}, 1j])
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [("+", "add"), ("-", "sub"), ("*", "mul"), ("/", "div"), ("**", "pow"), ("@", "matmul"), ("<", "cmp"), (">=", "cmp")],
+)
+def test_an_operator_on_what_is_no_operand(symbol: str, name: str, what: Any) -> None:
+    for expression in (f"X {symbol} what", f"what {symbol} X"):
+        with pytest.raises(TypeError, match=f"{name}: expected Tensor, found {type(what).__name__}"):
+            eval(expression, {"X": X, "what": what})
+
+
+def test_a_type_of_ones_own_is_asked_before_an_operator_gives_up() -> None:
+    class Ours:
+        def __radd__(self, lhs: object) -> str:
+            return "ours"
+
+    assert X + Ours() == "ours"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        X + object()
+
+
+def test_nothing_equals_a_tensor_but_numbers() -> None:
+    assert (X == None) is False and (X != "a") is True  # noqa: E711
+
+
+def test_a_matrix_product_takes_ndarrays_as_the_other_operators_do() -> None:
+    array = np.array([[1.0], [10.0]], np.float32)
+    assert (X @ array).tolist() == [[21.0], [43.0]]
+    assert (array.T @ X).tolist() == [[31.0, 42.0]]
 
 
 def test_an_attribute_error_of_a_layer_of_ones_own_stays_what_it_is() -> None:

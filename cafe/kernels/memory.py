@@ -21,6 +21,7 @@ _LARGE = 256 * 1024  # bytes from which the pool (2 µs a result) beats the page
 FEW = _LARGE // 8 if _ffi.lib is not None else math.inf  # elements that are not large, of whatever dtype
 _WORTH_C = 4096  # elements from which the C copy beats NumPy's, call included
 _MAX_DIMS = 8
+_MOST = (1 << 63) - 1  # bytes that can be asked for
 
 if _ffi.lib is not None:
     _take, _give, _gc, _buffer = _ffi.lib.cafe_pool_take, _ffi.lib.cafe_pool_give, _ffi.ffi.gc, _ffi.ffi.buffer
@@ -34,7 +35,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     count = prod(shape)
     if count < FEW or (size := count * dtype.itemsize) < _LARGE:
         return np.empty(shape, dtype)
-    data = _take(size)
+    data = _take(size) if size <= _MOST else None
     if not data:
         raise MemoryError(f"no memory for an array of shape {shape} and dtype {dtype}")
     return np.ndarray(shape, dtype, _buffer(_gc(data, _give), size))

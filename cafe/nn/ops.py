@@ -1,7 +1,7 @@
 """Functions of tensors that are no methods: softmax, activations, dropout (floor 6).
 
-    from cafe.nn import ops
-    ops.softmax(x, D.Minus1)
+from cafe.nn import ops
+ops.softmax(x, D.Minus1)
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from cafe.ops import norm as norm_ops
 from cafe.ops import softmax as softmax_ops
 from cafe.ops.base import Op
 from cafe.ops.unary import BY_NAME
-from cafe.shape import Dim, check_rank, resolve_dim
+from cafe.shape import Dim, check_rank, resolve_dim, whole
 from cafe.tape import is_half
-from cafe.tensor.base import apply, wrap
+from cafe.tensor.base import apply, check_tensors, wrap
+from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 
 from .module import Module
 
-_SIGMOID, _SOFTPLUS = BY_NAME["sigmoid"], BY_NAME["softplus"]
+_SIGMOID, _SILU, _SOFTPLUS = BY_NAME["sigmoid"], BY_NAME["silu"], BY_NAME["softplus"]
 _MISH, _HARD_SIGMOID, _DROPOUT = activation.Mish(), activation.HardSigmoid(), activation.Dropout()
 SELU_ALPHA = 1.6732632423543772
 SELU_GAMMA = 1.0507009873554805
@@ -68,9 +69,7 @@ def softmax(xs: Tensor, dim: Dim) -> Tensor:
     [[0.0064, 0.9465, 0.0471]]
     Tensor[[1, 3], f32]
     """
-    d = resolve_dim(xs.shape, dim, "softmax")
-    check_float("softmax", xs._data)
-    return apply(softmax_ops.Softmax(d), xs)
+    return apply(softmax_ops.Softmax(_float_dim("softmax", xs, dim)), xs)
 
 
 def log_softmax(xs: Tensor, dim: Dim) -> Tensor:
@@ -85,9 +84,7 @@ def log_softmax(xs: Tensor, dim: Dim) -> Tensor:
     >>> log_softmax(Tensor([[1e9, 0.0]]), 1).tolist()
     [[0.0, -1000000000.0]]
     """
-    d = resolve_dim(xs.shape, dim, "log-softmax")
-    check_float("log-softmax", xs._data)
-    return apply(softmax_ops.LogSoftmax(d), xs)
+    return apply(softmax_ops.LogSoftmax(_float_dim("log-softmax", xs, dim)), xs)
 
 
 def softmax_last_dim(xs: Tensor) -> Tensor:
@@ -100,6 +97,7 @@ def softmax_last_dim(xs: Tensor) -> Tensor:
     >>> softmax_last_dim(Tensor([[2.0, 2.0], [0.0, 200.0]])).tolist()
     [[0.5, 0.5], [0.0, 1.0]]
     """
+    check_tensors("softmax", xs)
     d = resolve_dim(xs.shape, -1, "softmax")
     if xs.dtype.is_int:
         bail(f"unsupported dtype for softmax {xs.dtype!r}")
@@ -131,7 +129,7 @@ def silu(xs: Tensor) -> Tensor:
     >>> silu(Tensor([-1000.0, 0.0, 1000.0])).tolist()
     [-0.0, 0.0, 1000.0]
     """
-    return xs.silu()
+    return _float_op(_SILU, xs)
 
 
 def softplus(xs: Tensor) -> Tensor:
@@ -151,6 +149,7 @@ def log_sigmoid(xs: Tensor) -> Tensor:
     >>> log_sigmoid(Tensor([-1000.0, 1000.0])).tolist()
     [-1000.0, -0.0]
     """
+    check_tensors("log-sigmoid", xs)
     return softplus(xs.neg()).neg()
 
 
@@ -163,7 +162,7 @@ def leaky_relu(xs: Tensor, negative_slope: float) -> Tensor:
     >>> leaky_relu(Tensor([-2.0, 0.0, 2.0]), 0.25).tolist()
     [-0.5, 0.0, 2.0]
     """
-    return _float_op(activation.LeakyRelu(float(negative_slope)), xs)
+    return _float_op(activation.LeakyRelu(real("leaky_relu", negative_slope)), xs)
 
 
 def hard_sigmoid(xs: Tensor) -> Tensor:
@@ -201,6 +200,7 @@ def selu(xs: Tensor, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Te
     [-1.7581,  0.0000,  1.0507]
     Tensor[[3], f32]
     """
+    check_tensors("selu", xs)
     return xs.elu(alpha).affine(gamma, 0.0)
 
 
@@ -215,6 +215,7 @@ def swiglu(xs: Tensor) -> Tensor:
     >>> swiglu(Tensor([[0.0, 1.0, 5.0, 2.0]])).tolist()
     [[0.0, 1.4621171951293945]]
     """
+    check_tensors("swiglu", xs)
     halves = xs.chunk(2, -1)
     if len(halves) != 2:
         bail(f"swiglu: the last dim has two halves, got shape {show(xs.shape)}")
@@ -233,6 +234,7 @@ def dropout(xs: Tensor, drop_p: float) -> Tensor:
     cafe.errors.Error: dropout probability has to be in [0, 1), got 1
     """
     check_dropout(drop_p)
+    check_tensors("dropout", xs)
     check_float("dropout", xs._data)
     if drop_p == 0.0:
         return xs
@@ -275,6 +277,7 @@ def layer_norm(xs: Tensor, alpha: Tensor, beta: Tensor, eps: float) -> Tensor:
     >>> layer_norm(Tensor([[3.0, 5.0]]), Tensor([1.0, 1.0]), Tensor([0.0, 10.0]), 0.0).tolist()
     [[-1.0, 11.0]]
     """
+    check_tensors("layer-norm", xs, alpha, beta)
     if not alpha.shape == beta.shape == (xs.dim(-1),):
         for vector in (alpha, beta):
             vector.dims1()  # a wrong rank has a text of its own
@@ -288,9 +291,10 @@ def layer_norm_slow(xs: Tensor, alpha: Tensor, beta: Tensor | None, eps: float) 
 
     Source: candle-nn/src/ops.rs, layer_norm_slow.
     """
+    check_tensors("layer-norm", xs, alpha)
     wide = _computed_in(xs)
     centred = wide.broadcast_sub(wide.mean_keepdim(-1))
-    ys = _divided_by_root(centred, eps).to_dtype(xs.dtype).broadcast_mul(alpha)
+    ys = _divided_by_root(centred, check_eps("layer-norm", eps)).to_dtype(xs.dtype).broadcast_mul(alpha)
     return ys if beta is None else ys.broadcast_add(beta)
 
 
@@ -301,6 +305,7 @@ def rms_norm(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:
     Raises: Error with candle's texts where the sizes or dtypes differ.
     Source: candle-nn/src/ops.rs, rms_norm.
     """
+    check_tensors("rms-norm", xs, alpha)
     if xs.dim(-1) != alpha.dims1():
         bail(f"shape mismatch in rms-norm {xs.dims()} {alpha.dims()}")
     check_norm_dtype(xs, alpha)
@@ -312,7 +317,8 @@ def rms_norm_slow(xs: Tensor, alpha: Tensor, eps: float) -> Tensor:
 
     Source: candle-nn/src/ops.rs, rms_norm_slow.
     """
-    return _divided_by_root(_computed_in(xs), eps).to_dtype(xs.dtype).broadcast_mul(alpha)
+    check_tensors("rms-norm", xs, alpha)
+    return _divided_by_root(_computed_in(xs), check_eps("rms-norm", eps)).to_dtype(xs.dtype).broadcast_mul(alpha)
 
 
 def check_norm_dtype(xs: Tensor, *others: Tensor) -> None:
@@ -346,9 +352,10 @@ def pixel_shuffle(xs: Tensor, upscale_factor: int) -> Tensor:
     >>> pixel_shuffle(Tensor.arange(0, 4).reshape((1, 4, 1, 1)), 2).tolist()
     [[[[0, 1], [2, 3]]]]
     """
+    check_tensors("pixel_shuffle", xs)
     check_rank(xs.shape, 4)
     b, c, h, w = xs.shape
-    r = upscale_factor
+    r = _factor("pixel_shuffle", upscale_factor)
     split = xs.reshape((b, c // r**2, r, r, h, w))
     return split.permute((0, 1, 4, 2, 5, 3)).reshape((b, c // r**2, h * r, w * r))
 
@@ -364,9 +371,10 @@ def pixel_unshuffle(xs: Tensor, downscale_factor: int) -> Tensor:
     >>> pixel_unshuffle(Tensor.arange(0, 4).reshape((1, 1, 2, 2)), 2).dims()
     [1, 4, 1, 1]
     """
+    check_tensors("pixel_unshuffle", xs)
     check_rank(xs.shape, 4)
     b, c, h, w = xs.shape
-    r = downscale_factor
+    r = _factor("pixel_unshuffle", downscale_factor)
     split = xs.reshape((b, c, h // r, r, w // r, r))
     return split.permute((0, 1, 3, 5, 2, 4)).reshape((b, c * r**2, h // r, w // r))
 
@@ -381,15 +389,39 @@ def replication_pad2d(xs: Tensor, pad: int) -> Tensor:
     >>> replication_pad2d(Tensor([[1.0, 2.0]]), 1).tolist()
     [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]
     """
-    if pad < 0:
+    check_tensors("replication-pad", xs)
+    if whole("replication-pad", "a pad", pad) < 0:
         bail(f"replication-pad with a size of {pad} is not supported")
     return xs.pad_with_same(-1, pad, pad).pad_with_same(-2, pad, pad)
 
 
+def _factor(op: str, factor: int) -> int:
+    if whole(op, "a factor", factor) < 1:
+        bail(f"{op}: a factor must be at least 1, got {factor}")
+    return factor
+
+
 def _float_op(op: Op, xs: Tensor) -> Tensor:
-    if xs._data.dtype.kind in "iu":
+    try:
+        kind = xs._data.dtype.kind
+    except AttributeError:
+        check_tensors(op.name, xs)
+        raise
+    if kind in "iu":
         raise UnsupportedDTypeForOp(xs.dtype, op.name)
     return apply(op, xs)
+
+
+def _float_dim(op: str, xs: Tensor, dim: Dim) -> int:
+    """The dim counted from the front, of floats."""
+    try:
+        data = xs._data
+    except AttributeError:
+        check_tensors(op, xs)
+        raise
+    d = resolve_dim(data.shape, dim, op)
+    check_float(op, data)
+    return d
 
 
 def _shortest(value: float) -> str:

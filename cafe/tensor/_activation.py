@@ -8,6 +8,7 @@ from cafe.dtype import check_float
 from cafe.ops import unary as ops
 
 from .base import Base, apply
+from .convert import real
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -110,4 +111,4 @@ class ActivationMethods(Base):
         ([0.0, 2.0], [0.5, 1.0])
         """
         check_float("elu", self._data)
-        return apply(ops.Elu(float(alpha)), self)
+        return apply(ops.Elu(real("elu", alpha)), self)

@@ -13,8 +13,8 @@ from cafe.ops import unary
 from cafe.ops.base import Op
 
 from .base import Base, apply
-from .convert import is_number
-from .pairs import as_tensor, broadcasting, constant, strict
+from .convert import is_number, real
+from .pairs import as_tensor, broadcasting, constant, strict, unanswered
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -257,7 +257,7 @@ class BinaryMethods(Base):
             return self._reflect(_SUB, "sub", lhs)
         if self._data.dtype.kind in "iu":
             return apply(_SUB, constant(self, lhs, "sub"), self)
-        return apply(unary.Affine(-1.0, float(lhs)), self)
+        return apply(unary.Affine(-1.0, real("sub", lhs)), self)
 
     def __mul__(self, rhs: Any) -> Tensor:
         return self._operate(_MUL, "mul", rhs)
@@ -275,9 +275,9 @@ class BinaryMethods(Base):
 
     def __pow__(self, rhs: Any) -> Tensor:
         if is_number(rhs):
-            return self.powf(float(rhs))  # type: ignore[attr-defined, no-any-return]
+            return self.powf(rhs)  # type: ignore[attr-defined, no-any-return]
         other = as_tensor(rhs)
-        return NotImplemented if other is None else self.pow(other)
+        return unanswered("pow", rhs) if other is None else self.pow(other)
 
     def __rpow__(self, lhs: Any) -> Tensor:
         check_float("pow", self._data)
@@ -291,16 +291,16 @@ class BinaryMethods(Base):
         if type(rhs) is float or is_number(rhs):
             return self._with_number(op, name, rhs)
         other = as_tensor(rhs)
-        return NotImplemented if other is None else strict(op, name, self, other)
+        return unanswered(name, rhs) if other is None else strict(op, name, self, other)
 
     def _with_number(self, op: Op, name: str, number: Any) -> Tensor:
         if op is _DIV or self._data.dtype.kind in "iu":  # a division divides; integers stay integers
             return apply(op, self, constant(self, number, name))
-        value = float(number)
+        value = number if type(number) is float else real(name, number)
         if op is _MUL:
             return apply(unary.Affine(value, 0.0), self)
         return apply(unary.Affine(1.0, value if op is _ADD else -value), self)
 
     def _reflect(self, op: Op, name: str, lhs: Any) -> Tensor:
         other = as_tensor(lhs)
-        return NotImplemented if other is None else strict(op, name, other, self)
+        return unanswered(name, lhs) if other is None else strict(op, name, other, self)

@@ -11,9 +11,9 @@ from cafe.errors import Error, ShapeMismatchBinaryOp, UnsupportedDTypeForOp
 from cafe.ops import binary as ops
 from cafe.ops.base import Op
 
-from .base import Base, apply, wrap
+from .base import Base, apply, check_tensors, wrap
 from .convert import is_number, number_for
-from .pairs import as_tensor, broadcasting, strict
+from .pairs import as_tensor, broadcasting, strict, unanswered
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -197,10 +197,15 @@ class CompareMethods(Base):
         """
         if self._data.dtype.kind not in "iu":
             raise UnsupportedDTypeForOp(self.dtype, "where-cond")
-        for side in (on_true, on_false):
-            if side.shape != self.shape:
-                raise ShapeMismatchBinaryOp("where_cond", self.shape, side.shape)
-        check_same("where", on_true._data, on_false._data)
+        try:
+            a, b = on_true._data, on_false._data
+        except AttributeError:
+            check_tensors("where_cond", on_true, on_false)
+            raise
+        shape = self._data.shape
+        if a.shape != shape or b.shape != shape:
+            raise ShapeMismatchBinaryOp("where_cond", shape, b.shape if a.shape == shape else a.shape)
+        check_same("where", a, b)
         return apply(_WHERE, self, on_true, on_false)
 
     # -- operators
@@ -230,7 +235,9 @@ class CompareMethods(Base):
         if is_number(rhs):
             return self._compare(op, rhs)
         other = as_tensor(rhs)
-        return NotImplemented if other is None else strict(op, "cmp", self, other)
+        if other is not None:
+            return strict(op, "cmp", self, other)
+        return NotImplemented if op is _EQ or op is _NE else unanswered("cmp", rhs)
 
 
 def _comparable(like: Base, number: Any) -> Any:

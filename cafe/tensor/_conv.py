@@ -5,7 +5,6 @@ Friendly arguments (one int for every axis, `"same"`) are parsed here into a `Ge
 
 from __future__ import annotations
 
-import operator
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from cafe.dtype import check_float, check_same
 from cafe.errors import Conv1dInvalidArgs, Error, ShapeMismatchBinaryOp, bail, show
 from cafe.kernels.conv import ALGORITHMS, Geometry
 from cafe.ops import conv as ops
-from cafe.shape import Shape, check_rank, conv_out, conv_transpose_out
+from cafe.shape import Shape, check_rank, conv_out, conv_transpose_out, ints_per_axis, whole
 
 from .base import Base, apply
 
@@ -292,7 +291,7 @@ def _check_conv(name: str, axes: int, x: Base, w: Base, padding: Padding, stride
     """candle's checks, each with its text, then those that candle lacks."""
     for shape in (w.shape, x.shape) if axes == 1 else (x.shape, w.shape):
         check_rank(shape, axes + 2)
-    if groups < 1:
+    if whole(name, "groups", groups) < 1:
         raise Error(f"{name}: groups must be at least 1, got {groups}")
     channels, wanted = x.shape[1], w.shape[1]
     if channels != wanted * groups and axes == 1:
@@ -311,7 +310,7 @@ def _check_transpose(name: str, axes: int, x: Base, w: Base, groups: int) -> Non
         check_rank(shape, axes + 2)
     if x.shape[1] != w.shape[0]:
         bail(f"in_channel mismatch between input ({x.shape[1]}) and kernel ({w.shape[0]})")
-    if groups < 1:
+    if whole(name, "groups", groups) < 1:
         raise Error(f"{name}: groups must be at least 1, got {groups}")
     if x.shape[1] % groups:
         bail(f"in_channel {x.shape[1]} is not divisible by the number of groups")
@@ -327,9 +326,7 @@ def _check_kernel(name: str, dtype_name: str, x: Base, w: Base) -> None:
 
 def _per_axis(name: str, what: str, value: PerAxis, axes: int, least: int) -> Shape:
     """One number an axis, each at least `least`."""
-    given = (operator.index(value),) * axes if hasattr(value, "__index__") else tuple(map(operator.index, value))
-    if len(given) != axes:
-        raise Error(f"{name}: {what} takes an int or {axes} of them, got {show(given)}")
+    given = ints_per_axis(name, axes, what, value)
     if min(given) < least:
         raise Error(f"{name}: {what} must be at least {least}, got {value}")
     return given

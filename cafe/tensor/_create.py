@@ -11,12 +11,12 @@ import numpy as np
 
 from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
-from cafe.errors import Error, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp
+from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp
 from cafe.kernels import normal, uniform
-from cafe.shape import ShapeLike, check_rank, parse_hole
+from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, whole
 
-from .base import Base, wrap
-from .convert import check_device, default_dtype, number_for, shaped, to_array
+from .base import Base, check_tensors, wrap
+from .convert import check_device, default_dtype, number_for, real, shaped, to_array
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -27,6 +27,35 @@ def _float(dtype: DTypeLike | None, op: str) -> np.dtype[Any]:
     if not wanted.is_float:
         raise UnsupportedDTypeForOp(wanted, op)
     return wanted.numpy
+
+
+def _whole_steps(start: int, end: int, step: int) -> Array:
+    """start, start + step, … below end.
+
+    Raises: IntegerOverflow for what does not fit I64, Error for more than can be counted.
+    """
+    places = range(start, end, step)
+    if not places:
+        return np.zeros(0, np.int64)
+    first, last = places[0], places[-1]
+    if min(first, last) < -(1 << 63) or max(first, last) >= 1 << 63:
+        raise IntegerOverflow(f"arange: {first} .. {last} does not fit I64")
+    (count,) = parse_shape(abs(last - first) // abs(step) + 1)
+    if count < 8:  # among so few a step may be longer than I64 itself
+        return np.array(places, np.int64)
+    return np.arange(count, dtype=np.int64) * step + first
+
+
+def _steps(start: float, end: float, step: float) -> Array:
+    """start + i · step for all i that stay below end.
+
+    Raises: Error for more than can be counted, and where the number of steps is none.
+    """
+    count = (end - start) / step
+    if not math.isfinite(count):
+        raise Error(f"arange: no number of steps of {step} leads from {start} to {end}")
+    (places,) = parse_shape(max(0, math.ceil(count)))
+    return start + np.arange(places, dtype=np.float64) * step
 
 
 class CreateMethods(Base):
@@ -108,7 +137,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.arange(2, 5).tolist(), cafe.Tensor.arange(0.0, 2.0).tolist()
         ([2, 3, 4], [0.0, 1.0])
         """
-        return cls.arange_step(start, end, type(start)(1), dtype, device)
+        return cls.arange_step(start, end, 1.0 if isinstance(start, float) else 1, dtype, device)
 
     @classmethod
     def arange_step(cls, start: Any, end: Any, step: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
@@ -127,12 +156,7 @@ class CreateMethods(Base):
             raise Error("step cannot be zero")
         kind = max((default_dtype(v) for v in (start, end, step)), key=list(DType).index)
         target = kind if dtype is None else as_dtype(dtype)
-        values: Array
-        if kind.is_int:
-            values = np.array(range(int(start), int(end), int(step)), np.int64)
-        else:
-            count = max(0, math.ceil((end - start) / step))
-            values = float(start) + np.arange(count, dtype=np.float64) * float(step)
+        values = _whole_steps(int(start), int(end), int(step)) if kind.is_int else _steps(float(start), float(end), float(step))
         return cls._made(values.astype(target.numpy) if target.is_float else to_array(values, target))  # type: ignore[no-any-return]
 
     @classmethod
@@ -148,16 +172,17 @@ class CreateMethods(Base):
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
         check_device(device)
-        if steps < 0:
+        if whole("linspace", "steps", steps) < 0:
             raise Error(f"linspace: steps must be at least 0, got {steps}")
-        return cls._made(np.linspace(start, stop, steps, dtype=np.float64).astype(_float(dtype, "linspace")))  # type: ignore[no-any-return]
+        ends, (count,) = (real("linspace", start), real("linspace", stop)), parse_shape(steps)
+        return cls._made(np.linspace(*ends, count, dtype=np.float64).astype(_float(dtype, "linspace")))  # type: ignore[no-any-return]
 
     @classmethod
     def rand(cls, lo: float, up: float, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
         """Uniform random numbers in [lo, up).
 
         Shape: the one given.
-        Raises: UnsupportedDTypeForOp for an integer dtype.
+        Raises: UnsupportedDTypeForOp for an integer dtype, Error unless lo ≤ up.
         Source: candle-core/src/tensor.rs, rand.
 
         >>> import cafe
@@ -166,8 +191,10 @@ class CreateMethods(Base):
         >>> t.ge(2.0).to_dtype("u32").sum_all().item(), t.lt(3.0).to_dtype("u32").sum_all().item()
         (1000, 1000)
         """
-        target = _float(dtype, "rand_uniform")
-        values = uniform(shaped(shape, device), float(lo), float(up), generator).astype(target)
+        target, lo, up = _float(dtype, "rand_uniform"), real("rand", lo), real("rand", up)
+        if not lo <= up:
+            raise Error(f"rand: lo must be at most up, got {lo} and {up}")
+        values = uniform(shaped(shape, device), lo, up, generator).astype(target)
         return cls._made(np.where(values < target.type(up), values, target.type(lo)) if up > lo else values)  # type: ignore[no-any-return]
 
     @classmethod
@@ -175,7 +202,7 @@ class CreateMethods(Base):
         """Normal random numbers, in candle's order: mean, standard deviation, shape.
 
         Shape: the one given.
-        Raises: UnsupportedDTypeForOp for an integer dtype.
+        Raises: UnsupportedDTypeForOp for an integer dtype, Error for a negative std.
         Source: candle-core/src/tensor.rs, randn.
 
         >>> import cafe
@@ -184,8 +211,10 @@ class CreateMethods(Base):
         >>> print(f"{t.mean_all().item():.1f} {t.var(0).item() ** 0.5:.1f}")
         5.0 0.5
         """
-        target = _float(dtype, "rand_normal")
-        return cls._made(normal(shaped(shape, device), float(mean), float(std), generator).astype(target))  # type: ignore[no-any-return]
+        target, mean, std = _float(dtype, "rand_normal"), real("randn", mean), real("randn", std)
+        if not std >= 0.0:
+            raise Error(f"randn: std must be at least 0, got {std}")
+        return cls._made(normal(shaped(shape, device), mean, std, generator).astype(target))  # type: ignore[no-any-return]
 
     @classmethod
     def eye(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
@@ -198,7 +227,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.eye(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
-        check_device(device)
+        n, _ = shaped((n, n), device)
         return cls._made(np.eye(n, dtype=np.uint8).astype(as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
@@ -212,7 +241,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.tril2(2, "u8").tolist()
         [[1, 0], [1, 1]]
         """
-        check_device(device)
+        n, _ = shaped((n, n), device)
         return cls._made(np.tri(n, dtype=np.uint8).astype(as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
@@ -226,7 +255,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.triu2(2, "u8").tolist()
         [[1, 1], [0, 1]]
         """
-        check_device(device)
+        n, _ = shaped((n, n), device)
         return cls._made(np.tri(n, dtype=np.uint8).T.astype(as_dtype(dtype).numpy, order="C"))  # type: ignore[no-any-return]
 
     @classmethod
@@ -251,8 +280,7 @@ class CreateMethods(Base):
 
     @classmethod
     def from_slice(cls, data: Any, shape: Any, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor:
-        """`from_vec`, by its other name in candle.
-        """
+        """`from_vec`, by its other name in candle."""
         return cls.from_vec(data, shape, device, dtype)
 
     @classmethod
@@ -266,6 +294,8 @@ class CreateMethods(Base):
         >>> cafe.Tensor.from_iter(n * n for n in range(4)).tolist()
         [0, 1, 4, 9]
         """
+        if not isinstance(data, Iterable):
+            raise TypeError(f"from_iter: expected an iterable of numbers, found {type(data).__name__}")
         return cls.new(list(data), dtype, device)
 
     @classmethod
@@ -281,6 +311,8 @@ class CreateMethods(Base):
         [[1], [2]]
         """
         found, target = as_dtype(dtype), shaped(shape, device)
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"from_raw_buffer: expected bytes, found {type(data).__name__}")
         count, rest = divmod(len(data), found.size_in_bytes)
         if rest:
             raise Error(f"from_raw_buffer: {len(data)} bytes are no whole number of {found!r}")
@@ -321,6 +353,8 @@ class CreateMethods(Base):
         >>> cafe.Tensor.from_dlpack(numpy.arange(3)).tolist()
         [0, 1, 2]
         """
+        if not hasattr(source, "__dlpack__"):
+            raise TypeError(f"from_dlpack: expected what has `__dlpack__`, found {type(source).__name__}")
         return cls.from_numpy(np.from_dlpack(source))
 
     def zeros_like(self) -> Tensor:
@@ -400,6 +434,9 @@ class CreateMethods(Base):
         >>> x.tolist(), y.tolist()
         ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
         """
+        if not isinstance(tensors, list | tuple):
+            raise TypeError(f"meshgrid: expected a list of Tensors, found {type(tensors).__name__}")
+        check_tensors("meshgrid", *tensors)
         if len(tensors) < 2:
             raise OpRequiresAtLeastTwoTensors("meshgrid")
         for t in tensors:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cafe.dtype import check_same
 from cafe.errors import Error, OpRequiresAtLeastOneTensor
 from cafe.ops.layout import Cat, Unslice
-from cafe.shape import Dim, ShapeLike, check_cat, parse_shape, resolve_dim, resolve_new_dim
+from cafe.shape import Dim, ShapeLike, check_cat, parse_shape, resolve_dim, resolve_new_dim, whole
 
 from .base import Base, apply, check_tensors
 
@@ -50,11 +50,7 @@ class JoinMethods(Base):
         >>> cafe.Tensor.stack([a, b], 0).tolist(), cafe.Tensor.stack([a, b], -1).tolist()
         ([[1, 2], [3, 4]], [[1, 3], [2, 4]])
         """
-        if isinstance(tensors, Base):
-            raise TypeError("stack: expected a list of Tensors, found a Tensor")
-        if not tensors:
-            raise OpRequiresAtLeastOneTensor("stack")
-        check_tensors("stack", *tensors)
+        tensors = _listed("stack", tensors)
         d = resolve_new_dim(tensors[0].shape, dim, "stack")
         return _cat([t.unsqueeze(min(d, len(t.shape))) for t in tensors], d)
 
@@ -73,6 +69,7 @@ class JoinMethods(Base):
         out: Any = self
         for _ in range(len(counts) - len(self.shape)):
             out = out.unsqueeze(0)
+        parse_shape(tuple(n * size for n, size in zip(counts, out.shape)))
         for d, n in enumerate(counts):
             out = out.narrow(d, 0, 0) if n == 0 else _cat([out] * n, d)
         return out  # type: ignore[no-any-return]
@@ -89,7 +86,7 @@ class JoinMethods(Base):
         >>> cafe.Tensor([1, 2, 3, 4]).roll(1, 0).tolist(), cafe.Tensor([1, 2, 3, 4]).roll(-1, 0).tolist()
         ([4, 1, 2, 3], [2, 3, 4, 1])
         """
-        d = resolve_dim(self.shape, dim, "roll")
+        d, shift = resolve_dim(self.shape, dim, "roll"), whole("roll", "shift", shift)
         size = self.shape[d]
         if size == 0 or shift % size == 0:
             return self  # type: ignore[return-value]
@@ -111,7 +108,7 @@ class JoinMethods(Base):
         d = resolve_dim(self.shape, dim, "pad_with_zeros")
         _check_pads("pad_with_zeros", left, right)
         size = self.shape[d]
-        shape = (*self.shape[:d], left + size + right, *self.shape[d + 1 :])
+        shape = parse_shape((*self.shape[:d], left + size + right, *self.shape[d + 1 :]))
         return apply(Unslice((*(slice(None),) * d, slice(left, left + size)), shape), self)
 
     def pad_with_same(self, dim: Dim, left: int, right: int) -> Tensor:
@@ -132,6 +129,7 @@ class JoinMethods(Base):
         size = self.shape[d]
         if size == 0 and (left or right):
             raise Error("cannot use pad_with_same on an empty tensor")
+        parse_shape((*self.shape[:d], left + size + right, *self.shape[d + 1 :]))
         t = self._plainly()
         first, last = t.narrow(d, 0, min(1, size)), t.narrow(d, max(0, size - 1), min(1, size))
         return _cat([*[first] * left, t, *[last] * right], d)
@@ -142,16 +140,27 @@ class JoinMethods(Base):
 
 
 def _check_pads(name: str, left: int, right: int) -> None:
-    if left < 0 or right < 0:
+    if whole(name, "left", left) < 0 or whole(name, "right", right) < 0:
         raise Error(f"{name}: left and right must be at least 0, got {left} and {right}")
 
 
-def _cat(tensors: Sequence[Base], dim: Dim) -> Tensor:
-    if isinstance(tensors, Base):
-        raise TypeError("cat: expected a list of Tensors, found a Tensor")
+def _listed(name: str, tensors: Any) -> Sequence[Any]:
+    """The tensors as a list or tuple of at least one.
+
+    Raises: TypeError for what is no iterable of Tensors, OpRequiresAtLeastOneTensor for an empty one.
+    """
+    if not isinstance(tensors, list | tuple):
+        if isinstance(tensors, Base) or not isinstance(tensors, Iterable):
+            raise TypeError(f"{name}: expected a list of Tensors, found {'a ' * isinstance(tensors, Base)}{type(tensors).__name__}")
+        tensors = tuple(tensors)
     if not tensors:
-        raise OpRequiresAtLeastOneTensor("cat")
-    check_tensors("cat", *tensors)
+        raise OpRequiresAtLeastOneTensor(name)
+    check_tensors(name, *tensors)
+    return tensors  # type: ignore[no-any-return]
+
+
+def _cat(tensors: Sequence[Base], dim: Dim) -> Tensor:
+    tensors = _listed("cat", tensors)
     d = resolve_dim(tensors[0].shape, dim, "cat")
     check_cat([t.shape for t in tensors], d)
     for t in tensors[1:]:

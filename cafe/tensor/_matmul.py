@@ -10,6 +10,7 @@ from cafe.ops import matmul as ops
 from cafe.shape import broadcast, check_matmul
 
 from .base import Base, apply, check_tensors
+from .pairs import as_tensor, unanswered
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -90,7 +91,12 @@ class MatmulMethods(Base):
         return self.matmul(rhs.unsqueeze(1)).squeeze(1)
 
     def __matmul__(self, rhs: Any) -> Tensor:
-        return self.matmul(rhs) if isinstance(rhs, Base) else NotImplemented  # type: ignore[arg-type]
+        other = as_tensor(rhs)
+        return unanswered("matmul", rhs) if other is None else self.matmul(other)
+
+    def __rmatmul__(self, lhs: Any) -> Tensor:
+        other = as_tensor(lhs)
+        return unanswered("matmul", lhs) if other is None else other.matmul(self)  # type: ignore[no-any-return]
 
 
 def broadcast_batch(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ...]:
@@ -102,5 +108,3 @@ def broadcast_batch(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> tuple[int, ..
         return broadcast("broadcast_matmul", lhs[:-2], rhs[:-2])
     except ShapeMismatchBinaryOp:
         raise ShapeMismatchBinaryOp("broadcast_matmul", lhs, rhs) from None
-
-

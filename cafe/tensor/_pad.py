@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from cafe.errors import Error, show
 from cafe.ops.layout import Unslice
+from cafe.shape import parse_shape, whole
 
 from .base import Base, apply
+from .convert import number_for
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -38,9 +40,10 @@ class PadMethods(Base):
         [[9, 9, 9], [1, 2, 9]]
         """
         pairs = _pairs(self.shape, pads)
+        parse_shape(tuple(n + sum(pair) for n, pair in zip(self.shape[len(self.shape) - len(pairs) :], pairs)))
         if mode not in _MODES:
             raise Error(f"pad: unknown mode {mode!r}").help("one of " + ", ".join(_MODES))
-        if mode == "constant" and value == 0:
+        if number_for(self._data, value, "pad") == 0 and mode == "constant":
             return _with_zeros(self, pairs)
         t: Any = self
         first = len(self.shape) - len(pairs)
@@ -52,7 +55,10 @@ class PadMethods(Base):
 
 def _pairs(shape: tuple[int, ...], pads: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The pairs in one strict form."""
-    pairs = [(int(before), int(after)) for before, after in pads]
+    try:
+        pairs = [(whole("pad", "a count", before), whole("pad", "a count", after)) for before, after in pads]
+    except (TypeError, ValueError):
+        raise TypeError(f"pad: expected one pair (before, after) for each of the last dims, got {pads!r}") from None
     if len(pairs) > len(shape):
         raise Error(f"pad: {len(pairs)} pairs for shape {show(shape)}")
     if any(n < 0 for pair in pairs for n in pair):
@@ -65,7 +71,7 @@ def _with_zeros(t: Base, pairs: list[tuple[int, int]]) -> Tensor:
     kept = len(t.shape) - len(pairs)
     sizes = t.shape[kept:]
     key = (slice(None),) * kept + tuple(slice(before, before + n) for (before, _), n in zip(pairs, sizes))
-    shape = t.shape[:kept] + tuple(before + n + after for (before, after), n in zip(pairs, sizes))
+    shape = parse_shape(t.shape[:kept] + tuple(before + n + after for (before, after), n in zip(pairs, sizes)))
     return apply(Unslice(key, shape), t)
 
 

@@ -10,7 +10,7 @@ from cafe.ops import reduce as ops
 from cafe.ops.prod import Prod
 from cafe.shape import Dim, Dims, check_rank, resolve_dim, resolve_dims
 
-from .base import NO_DIMS, Base, apply, needs_dims
+from .base import NO_DIMS, Base, apply, check_tensors, needs_dims
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -255,6 +255,7 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([1.0, 2.0]).dot(cafe.Tensor([3.0, 4.0])).to_scalar()
         11.0
         """
+        check_tensors("dot", rhs)
         check_rank(self.shape, 1)
         if self.shape != rhs.shape:
             raise ShapeMismatchBinaryOp("dot", self.shape, rhs.shape)

@@ -9,9 +9,10 @@ from cafe.dtype import check_float
 from cafe.errors import Error, show
 from cafe.kernels.resample import between, nearest_ids
 from cafe.ops import resample as ops
-from cafe.shape import Shape, check_rank
+from cafe.shape import Shape, check_rank, whole
 
 from .base import Base, apply
+from .convert import real
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -88,7 +89,8 @@ class ResampleMethods(Base):
         Raises: Error for a scale that leaves nothing; else as `upsample_bilinear2d`.
         Source: candle-core/src/tensor.rs, upsample_bilinear2d_with_scale.
         """
-        name, scales = "upsample_bilinear2d_with_scale", (scale_h, scale_w)
+        name = "upsample_bilinear2d_with_scale"
+        scales = (real(name, scale_h), real(name, scale_w))
         check_rank(self.shape, 4)
         if not all(s > 0 and math.isfinite(s) for s in scales):
             raise Error(f"{name}: scales are above 0, got {scale_h}, {scale_w}")
@@ -111,6 +113,8 @@ def _linear(name: str, x: Base, size: Shape, align_corners: bool, scales: tuple[
 
 def _check(name: str, shape: Shape, size: Shape) -> None:
     check_rank(shape, len(size) + 2)
+    for n in size:
+        whole(name, "a size", n)
     if min(size) < 1:
         raise Error(f"{name}: sizes are at least 1, got {show(size)}")
     if max(size) > _MOST:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ from cafe.errors import Error, ShapeMismatchBinaryOp, bail
 from cafe.ops.assign import Assign
 from cafe.ops.layout import Slice
 from cafe.ops.unfold import Unfold
-from cafe.shape import Dim, Dims, check_narrow, chunk_sizes, resolve_dim, resolve_dims
+from cafe.shape import Dim, Dims, check_narrow, chunk_sizes, resolve_dim, resolve_dims, whole
 
-from .base import Base, apply
+from .base import Base, apply, check_tensors
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -58,7 +57,7 @@ class SliceMethods(Base):
         [[0, 1, 2], [3, 4], [5, 6]]
         """
         d = resolve_dim(self.shape, dim, "chunk")
-        if chunks < 1:
+        if whole("chunk", "chunks", chunks) < 1:
             raise Error(f"chunk: chunks must be at least 1, got {chunks}")
         out, start = [], 0
         for length in chunk_sizes(self.shape[d], chunks):
@@ -128,7 +127,7 @@ class SliceMethods(Base):
         >>> y.tolist(), y.sum_all().backward()[x].tolist()
         ([[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]], [1.0, 2.0, 2.0, 1.0])
         """
-        d = resolve_dim(self.shape, dim, "unfold")
+        d, size, step = resolve_dim(self.shape, dim, "unfold"), whole("unfold", "size", size), whole("unfold", "step", step)
         if self.shape[d] < size:
             raise Error(f"unfold: maximum size for tensor at dimension {d} is {self.shape[d]} but size is {size}")
         if size < 1 or step < 1:
@@ -182,6 +181,9 @@ class SliceMethods(Base):
         >>> cafe.Tensor.zeros((2, 3), "i64").slice_assign([slice(0, 2), slice(1, None)], cafe.Tensor([[1, 2], [3, 4]])).tolist()
         [[0, 1, 2], [0, 3, 4]]
         """
+        check_tensors("slice-assign", source)
+        if not isinstance(ranges, list | tuple):
+            raise TypeError(f"slice_assign: expected one slice a dim, found {ranges!r}")
         rank = len(self.shape)
         if len(source.shape) != rank:
             bail(f"slice-assign requires input with the same rank {rank} <> {len(source.shape)}")
@@ -200,8 +202,8 @@ def _block(dim: int, given: Any, size: int, wanted: int) -> slice:
     given = slice(None) if given is Ellipsis else given
     if not isinstance(given, slice) or given.step not in (None, 1):
         raise TypeError(f"slice_assign: dim {dim} takes a slice without a step, found {given!r}")
-    start = 0 if given.start is None else operator.index(given.start)
-    end = size if given.stop is None else operator.index(given.stop)
+    start = 0 if given.start is None else whole("slice_assign", "a bound", given.start)
+    end = size if given.stop is None else whole("slice_assign", "a bound", given.stop)
     start, end = start + size if start < 0 else start, end + size if end < 0 else end
     if end <= start:
         bail(f"slice-assign: empty range for dim {dim}, {start} {end}")

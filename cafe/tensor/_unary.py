@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, cast
 from cafe.dtype import DType, DTypeLike, as_dtype, check_float, dtype_of
 from cafe.errors import Error, UnsupportedDTypeForOp
 from cafe.ops import unary as ops
+from cafe.shape import whole
 
 from .base import Base, apply
-from .convert import number_for
+from .convert import number_for, real
 
 if TYPE_CHECKING:
     from .core import Tensor
 
 _F32 = DType.F32.numpy
+_MOST_DECIMALS = {DType.F16: 4, DType.BF16: 38, DType.F32: 38, DType.F64: 308}  # 10 to the power of more is no such float
 
 
 class UnaryMethods(Base):
@@ -130,7 +132,7 @@ class UnaryMethods(Base):
         ([8.0, 0.0], [0.0, 0.0])
         """
         check_float("powf", self._data)
-        return apply(ops.Powf(float(e)), self)
+        return apply(ops.Powf(real("powf", e)), self)
 
     # -- exponentials and waves
 
@@ -253,7 +255,7 @@ class UnaryMethods(Base):
         """Each element with so many decimals (negative: whole tens, hundreds …), halves away from zero.
 
         Shape: any → the same.
-        Raises: UnsupportedDTypeForOp for integers.
+        Raises: UnsupportedDTypeForOp for integers, Error for so many decimals that the dtype has no such power of ten.
         Gradient: none, it is a step.
         Source: candle-core/src/tensor.rs, round_to.
 
@@ -262,6 +264,9 @@ class UnaryMethods(Base):
         ([2.3, 1234.5], [1200.0])
         """
         check_float("round_to", self._data)
+        most = _MOST_DECIMALS[self.dtype]
+        if abs(whole("round_to", "decimals", decimals)) > most:
+            raise Error(f"round_to: decimals of {self.dtype!r} are at most {most}, got {decimals}")
         factor, x = 10.0 ** abs(decimals), cast(Any, self.detach())
         # dividing gives the float nearest to the decimal number, where candle's product with 10^−decimals is an ulp off
         return (x * factor).round() / factor if decimals >= 0 else (x / factor).round() * factor  # type: ignore[no-any-return]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cafe import tape
 from cafe.dtype import Array, DType, dtype_of
+from cafe.errors import Error
 from cafe.ops.base import Op
 from cafe.shape import Shape, shares_memory
 from cafe.tape import Node, Version
@@ -80,6 +81,8 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     except AttributeError:
         check_tensors(op.name, *tensors)
         raise
+    except (ValueError, OverflowError) as error:
+        raise _of_numpy(op.name, error) from None
     if not op.views:
         return wrap(y, node)
     version = tensors[0]._version
@@ -98,6 +101,18 @@ def check_tensors(op: str, *values: Any) -> None:
             error = TypeError(f"{op}: expected Tensor, found {type(value).__name__}")
             error.add_note("help: `Tensor(…)` makes one of numbers, lists of them and ndarrays")
             raise error
+
+
+def _of_numpy(op: str, error: Exception) -> Exception:
+    """The error itself, or cafe's in place of NumPy's word on a result that it cannot make."""
+    if isinstance(error, Error):
+        return error
+    said = str(error)
+    if "maximum supported dimension" in said:
+        return Error(f"{op}: a tensor has at most 64 dims")
+    if "Maximum allowed dimension" in said or " too big" in said or " too large" in said:
+        return Error(f"{op}: the result would have more elements than can be counted")
+    return error
 
 
 def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:

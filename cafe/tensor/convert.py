@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
@@ -134,13 +133,32 @@ def number_for(array: Array, value: Any, op: str) -> float | int:
     Raises: Error for a number that is no integer beside an integer tensor, IntegerOverflow.
     """
     if array.dtype.kind not in "iu":
-        return float(value)
-    if not isinstance(value, numbers.Integral) and not (math.isfinite(value) and float(value).is_integer()):
+        return real(op, value)
+    if not isinstance(value, numbers.Integral) and not real(op, value).is_integer():
         raise Error(f"{op}: a {dtype_of(array)!r} tensor takes integers, got {value}").help("convert the tensor with `to_dtype` first")
     info = np.iinfo(array.dtype)
     if not info.min <= int(value) <= info.max:
         raise IntegerOverflow(f"{op}: {int(value)} does not fit {dtype_of(array)!r}")
     return int(value)
+
+
+def real(op: str, value: Any) -> float:
+    """A Python or NumPy number as a float.
+
+    Raises: TypeError, saying what came, for anything else (a string of digits, a list, a tensor); IntegerOverflow for an int beyond
+    all floats.
+    """
+    if type(value) is float:
+        return value
+    if not isinstance(value, _NUMBERS):
+        error = TypeError(f"{op}: expected a number, found {type(value).__name__}")
+        if isinstance(value, Base):
+            error.add_note("help: `item()` gives the number of a tensor of one element; no gradient goes there")
+        raise error
+    try:
+        return float(value)
+    except OverflowError:
+        raise IntegerOverflow(f"{op}: no float is as large as {value}") from None
 
 
 def is_number(value: Any) -> bool:

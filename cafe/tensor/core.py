@@ -32,7 +32,7 @@ from ._resample import ResampleMethods
 from ._slice import SliceMethods
 from ._sort import SortMethods
 from ._unary import UnaryMethods
-from .base import Base, _next_id, wrap
+from .base import Base, _next_id, check_tensors, wrap
 from .convert import check_device, to_array
 from .display import debug, display
 from .grads import GradStore
@@ -216,7 +216,7 @@ class Tensor(
             if self.dtype.is_int:
                 raise UnsupportedDTypeForOp(self.dtype, "backward")
             return GradStore()
-        wanted = {t._node: t._id for t in retain} if retain else {}
+        wanted = _nodes(retain) if retain is not None and retain != () else {}
         if None in wanted:
             bail("retain: a tensor that descends from no variable has no gradient")
         ones = np.empty(self._data.shape, np.float32 if dtype.itemsize == 2 and not create_graph else dtype)  # halves walk in F32
@@ -224,7 +224,7 @@ class Tensor(
         found = tape.backward(
             node,
             wrap(ones) if create_graph else ones,
-            frozenset(wanted) if retain else _NONE,  # type: ignore[arg-type]  # None is not among them
+            frozenset(wanted) if retain else _NONE,
             retain_graph or create_graph,
             GRAPH if create_graph else None,
         )
@@ -300,7 +300,8 @@ class Var(Tensor):
 
         A backward that was recorded before and needs the old value raises VersionMismatch.
 
-        Raises: CannotSetVar for a source in the same storage, ShapeMismatchBinaryOp, DTypeMismatchBinaryOp.
+        Raises: CannotSetVar for a source in the same storage, ShapeMismatchBinaryOp, DTypeMismatchBinaryOp (which candle words after the
+        copy, `copy_strided`, with the source on the left), TypeError for what is no Tensor.
         Source: candle-core/src/variable.rs, set.
 
         >>> import cafe
@@ -310,18 +311,34 @@ class Var(Tensor):
         >>> row.to_scalar()
         10.0
         """
-        if shares_memory(self._data, source._data):
+        try:
+            data = source._data
+        except AttributeError:
+            check_tensors("set", source)
+            raise
+        if shares_memory(self._data, data):
             raise CannotSetVar("cannot set a variable to a tensor that is derived from its value")
-        if self.shape != source.shape:
-            raise ShapeMismatchBinaryOp("set", self.shape, source.shape)
-        check_same("copy_strided", source._data, self._data)
-        self._data[...] = source._data
+        if self.shape != data.shape:
+            raise ShapeMismatchBinaryOp("set", self.shape, data.shape)
+        check_same("copy_strided", data, self._data)
+        self._data[...] = data
         self._touch()
 
     def _touch(self) -> None:
         """Says that the storage was written."""
         assert self._version is not None
         self._version.count += 1
+
+
+def _nodes(retain: Any) -> dict[Any, int]:
+    """The nodes of the tensors to retain, with the tensors' ids.
+
+    Raises: TypeError for anything but a list or tuple of Tensors.
+    """
+    if not isinstance(retain, list | tuple):
+        raise TypeError(f"retain: expected a list of Tensors, found {type(retain).__name__}")
+    check_tensors("retain", *retain)
+    return {t._node: t._id for t in retain}
 
 
 def _unpickled(kind: type[Tensor], data: Array) -> Tensor:

@@ -10,9 +10,10 @@ import numpy as np
 from cafe.dtype import DType
 from cafe.errors import Error, InvalidIndex, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail, show
 from cafe.ops.layout import Reshape, Slice
-from cafe.shape import Shape, check_narrow
+from cafe.shape import Shape, check_narrow, whole
 
 from .base import Base, apply, wrap
+from .convert import to_array
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -33,7 +34,7 @@ def index(t: Any, keys: tuple[Any, ...]) -> Tensor:
         size = t.shape[dim]
         if isinstance(key, slice):
             basic.append(key)
-            shape.append(len(range(*key.indices(size))))
+            shape.append(_length(key, size))
         elif isinstance(key, Base):
             picks.append((len(shape), _counted_from_front(key, size)))
             basic.append(slice(None))
@@ -68,7 +69,7 @@ def _strict_key(key: Any) -> Any:
     if key is None or key is Ellipsis or isinstance(key, slice):
         return key
     if isinstance(key, np.ndarray):
-        key = wrap(np.array(key.view(np.uint8) if key.dtype == np.bool_ else key))
+        key = wrap(to_array(key))
     if isinstance(key, list):
         key = wrap(_ids_from(key))
     if isinstance(key, Base):
@@ -91,7 +92,21 @@ def _ids_from(key: list[Any]) -> Any:
     """Ids from a list of ints, or a mask from a list of bools."""
     if key and all(isinstance(k, bool) for k in key):
         return np.array(key, np.uint8)
-    return np.array([operator.index(k) for k in key], np.int64)
+    try:
+        return np.array([whole("indexing", "an id", k) for k in key], np.int64)
+    except OverflowError:
+        raise Error("indexing error: an id does not fit I64") from None
+
+
+def _length(key: slice, size: int) -> int:
+    """How many places of a dim a slice takes.
+
+    Raises: Error for bounds that are no ints, ValueError for a step of 0.
+    """
+    try:
+        return len(range(*key.indices(size)))
+    except TypeError:
+        raise Error(f"indexing error: a slice takes ints, got {key!r}") from None
 
 
 def _counted_from_front(ids: Base, size: int) -> Tensor:

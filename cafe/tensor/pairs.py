@@ -18,11 +18,24 @@ if TYPE_CHECKING:
     from .core import Tensor
 
 
+_BUILTIN = frozenset((list, tuple, range, str, bytes, dict, set, frozenset, bool, int, float, complex, type(None)))
+
+
 def as_tensor(value: Any) -> Any:
     """A Tensor from a Tensor or an ndarray, else None."""
     if isinstance(value, Base):
         return value
     return wrap(to_array(value)) if isinstance(value, np.ndarray) else None
+
+
+def unanswered(op: str, value: Any) -> Any:
+    """What an operator gives for something that is no operand of a tensor: NotImplemented, so that its own operator is asked.
+
+    Raises: TypeError for the built-in types, of which none has an answer (a list would speak of concatenating).
+    """
+    if type(value) in _BUILTIN:
+        check_tensors(op, value)
+    return NotImplemented
 
 
 def strict(op: Op, name: str, lhs: Base, rhs: Base) -> Tensor:
