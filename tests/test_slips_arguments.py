@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cafe
-from cafe import D, DType, Error, Tensor
+from cafe import D, DType, Error, Tensor, nn
 from cafe.errors import DTypeParse, IntegerOverflow, UnexpectedNumberOfDims
 
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -30,7 +30,7 @@ HUGE = 10**400
         (lambda v: X.clamp(v, 1.0) if v is not X else X.powf(v), r"(clamp|powf)"),
         (lambda v: X.powf(v), "powf"),
         (lambda v: X.elu(v), "elu"),
-        (lambda v: cafe.nn.ops.leaky_relu(X, v), "leaky_relu"),
+        (lambda v: nn.ops.leaky_relu(X, v), "leaky_relu"),
         (lambda v: X.masked_fill(X.gt(1.0), v), "masked_fill"),
         (lambda v: X.pad([(1, 1)], value=v), "pad"),
         (lambda v: X.pad([(1, 1)], "replicate", v), "pad"),
@@ -83,8 +83,8 @@ def test_an_int_beyond_all_floats() -> None:
         (lambda v: IMAGE.upsample_nearest2d(v, 2), "upsample_nearest2d: a size is an int"),
         (lambda v: IMAGE.conv2d(KERNEL, groups=v), "conv2d: groups is an int"),
         (lambda v: Tensor.linspace(0.0, 1.0, v), "linspace: steps is an int"),
-        (lambda v: cafe.nn.ops.pixel_shuffle(IMAGE, v), "pixel_shuffle: a factor is an int"),
-        (lambda v: cafe.nn.ops.replication_pad2d(IMAGE, v), "replication-pad: a pad is an int"),
+        (lambda v: nn.ops.pixel_shuffle(IMAGE, v), "pixel_shuffle: a factor is an int"),
+        (lambda v: nn.ops.replication_pad2d(IMAGE, v), "replication-pad: a pad is an int"),
         (lambda v: cafe.manual_seed(v), "manual_seed: a seed is an int"),
         (lambda v: cafe.set_rng_state((0, v)), "set_rng_state: a counter is an int"),
         (lambda v: D.Minus(v), "D.Minus: its number is an int"),
@@ -209,8 +209,8 @@ def test_a_name_that_is_no_string() -> None:
         (lambda: cafe.set_rng_state((0, -1)), "set_rng_state: the counter must be at least 0, got -1"),
         (lambda: X.round_to(39), "round_to: decimals of F32 are at most 38, got 39"),
         (lambda: X.to_dtype("f16").round_to(-5), "round_to: decimals of F16 are at most 4, got -5"),
-        (lambda: cafe.nn.ops.pixel_shuffle(IMAGE, 0), "pixel_shuffle: a factor must be at least 1, got 0"),
-        (lambda: cafe.nn.ops.pixel_unshuffle(IMAGE, -2), "pixel_unshuffle: a factor must be at least 1, got -2"),
+        (lambda: nn.ops.pixel_shuffle(IMAGE, 0), "pixel_shuffle: a factor must be at least 1, got 0"),
+        (lambda: nn.ops.pixel_unshuffle(IMAGE, -2), "pixel_unshuffle: a factor must be at least 1, got -2"),
     ],
 )
 def test_a_number_out_of_its_range(slip: Callable[[], object], said: str) -> None:
