@@ -6,9 +6,6 @@
 #include "strided.h"
 #include "threads.h"
 
-/* Whether a result of n elements of so many bytes goes past the caches: it would drive out more than it leaves behind. */
-static int64_t streams(int64_t n, size_t size) { return n * (int64_t)size >= cafe_stream_from(); }
-
 struct pow_call {
     float *y;
     const float *a, *b;
@@ -61,7 +58,7 @@ static void ENTRY(unary_task)(void *context, int64_t begin, int64_t end) {
 }
 
 void ENTRY(unary)(int op, T *y, const T *x, int64_t n, double a, double b) {
-    ENTRY(map_call) c = {.op = op, .y = y, .a = x, .first = a, .second = b, .stream = streams(n, sizeof(T)) && y != x};
+    ENTRY(map_call) c = {.op = op, .y = y, .a = x, .first = a, .second = b, .stream = cafe_streams(2 * n * (int64_t)sizeof(T)) && y != x};
     cafe_for(n, CAFE_GRAIN, n, op < CAFE_EXP ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(unary_task), &c);
 }
 
@@ -73,7 +70,7 @@ static void ENTRY(binary_task)(void *context, int64_t begin, int64_t end) {
 
 void ENTRY(binary)(int op, T *y, const T *a, const T *b, int64_t n, int fixed) {
     ENTRY(map_call) c = {.op = op, .y = y, .a = a, .b = b, .fixed = fixed};
-    c.stream = streams(n, sizeof(T)) && y != a && y != b;
+    c.stream = cafe_streams((fixed == CAFE_NEITHER ? 3 : 2) * n * (int64_t)sizeof(T)) && y != a && y != b;
     cafe_for(n, CAFE_GRAIN, n, op < CAFE_SILU_BACKWARD ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(binary_task), &c);
 }
 

@@ -67,7 +67,7 @@ static int can_turn(struct copy *c) {
 void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size) {
     struct copy c = {.s = cafe_strided_join(ndim, shape, strides, 0, size), .y = y, .x = x, .size = size};
     if (c.s.total == 0) return;
-    c.stream = c.s.total * size >= cafe_stream_from();
+    c.stream = cafe_streams(2 * c.s.total * size);
     if (can_turn(&c)) cafe_for(c.outer * cafe_ceil_div(c.s.shape[c.s.ndim - 1], TURNED_ROWS), 1, c.s.total, CAFE_SERIAL_CHEAP, turn_task, &c);
     else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, gather_task, &c);
 }

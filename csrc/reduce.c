@@ -5,11 +5,12 @@
 #include "entry.h"
 #include "threads.h"
 
-enum { ROWS_BLOCK = 4096, STRIP = 256, STRIPS = 8 }; /* SUM_BLOCK and SUM_STRIP of the bodies; strips where there are columns enough */
+enum { ROWS_BLOCK = 4096, STRIP = 512, STRIPS = 2 }; /* SUM_BLOCK and SUM_STRIP of the bodies; strips a thread, if there are columns enough */
 
-/* Columns of a strip: whole cache lines, STRIP at most, and so few that threads find work. */
-static int64_t strip_of(int64_t inner) { return cafe_min(STRIP, cafe_ceil_div(inner ? inner : 1, 64 * STRIPS) * 64); }
-
+/* Columns of a strip: whole cache lines, STRIP at most, and so few that threads find work. Strips decide no bits. */
+static int64_t strip_of(int64_t inner) {
+    return cafe_min(STRIP, cafe_ceil_div(inner ? inner : 1, 64 * STRIPS * cafe_get_num_threads()) * 64);
+}
 
 /* sums[i] = partial[0][i] + partial[1][i] + …, in order, for i in one run of `width`, `blocks` of them. */
 static double fold(const double *partial, int64_t blocks, int64_t width) {

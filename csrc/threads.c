@@ -144,16 +144,18 @@ void *cafe_scratch(size_t bytes) {
     return scratch.memory;
 }
 
-int64_t cafe_stream_from(void) {
+static int64_t last_level_cache(void) {
     static _Atomic int64_t found; /* computed at most once a thread, with the same result */
     int64_t bytes = atomic_load(&found);
     if (bytes == 0) {
-        bytes = 16 << 20;
+        bytes = 32 << 20;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
         long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        if (cache > 0) bytes = cafe_min(cache / 2, 16 << 20);
+        if (cache > 0) bytes = cafe_min(cache, bytes);
 #endif
         atomic_store(&found, bytes);
     }
     return bytes;
 }
+
+int cafe_streams(int64_t bytes) { return bytes >= last_level_cache() / 4 * 5; }

@@ -33,9 +33,10 @@ void cafe_for_each(int64_t n, int64_t grain, int64_t work, int64_t serial_below,
  * A second call may move it: one piece a task. */
 void *cafe_scratch(size_t bytes);
 
-/* Results of at least so many bytes are written past the caches (v_stream): half the last-level cache, but 16 MiB at most, since
- * what a virtual machine calls its cache it shares with others. */
-int64_t cafe_stream_from(void);
+/* Whether a call that reads and writes so many bytes in all writes past the caches (v_stream): where they exceed the last-level cache, and 32 MiB
+ * are more than what a virtual machine has of the one it shares, by a quarter. With less, most of it is still there for the next call, and plain
+ * stores are up to twice as fast; from a half more on they are the slower ones (Zen5, November 2026). */
+int cafe_streams(int64_t bytes);
 
 static inline int64_t cafe_min(int64_t a, int64_t b) { return a < b ? a : b; }
 /* a / b, rounded up; b below 1 counts as 1, so that a grain of empty rows or the parts of no heads can be asked for. */
