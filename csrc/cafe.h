@@ -145,6 +145,9 @@ void cafe_cumsum_f64(double *y, const double *x, int64_t outer, int64_t n, int64
 /* y = x in row-major order. x has ndim <= CAFE_MAX_DIMS axes, strides in bytes, elements of 1, 2, 4 or 8 bytes. */
 void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size);
 
+/* The same into a y that has strides, too, of which the last is size: rows that lie somewhere in a larger array. */
+void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size);
+
 /* y = x in another type, n elements: exact, or rounded to nearest even. */
 enum { CAFE_F16_F32, CAFE_BF16_F32, CAFE_F32_F16, CAFE_F32_BF16, CAFE_F32_F64, CAFE_F64_F32 };
 void cafe_cast(int conversion, void *y, const void *x, int64_t n);
@@ -202,6 +205,15 @@ int cafe_scatter_add_f32(float *y, const float *source, const void *ids, int kin
                          int dim, int64_t n);
 int cafe_scatter_add_f64(double *y, const double *source, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides,
                          int dim, int64_t n);
+
+/* ---- sorting: sort.c ---- */
+
+/* ids (rows, n) = where the elements of each row of x stand in ascending or descending order: equals, the two zeros among them, in the order they
+ * have, NaN last. n < 2^32. `size` is the bytes of an element. */
+enum {
+    CAFE_SORT_U8, CAFE_SORT_U32, CAFE_SORT_I16, CAFE_SORT_I32, CAFE_SORT_I64, CAFE_SORT_F16, CAFE_SORT_BF16, CAFE_SORT_F32, CAFE_SORT_F64
+};
+int cafe_argsort(uint32_t *ids, const void *x, int kind, int64_t rows, int64_t n, int64_t size, int descending);
 
 /* ---- random numbers: random.c ---- */
 

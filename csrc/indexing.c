@@ -103,15 +103,21 @@ struct gather_call {
     atomic_int status;
 };
 
-/* A run within one row. */
+/* A run within one row. Where nothing is skipped, as mostly, nothing is asked of an id. */
 static void gather_run(char *y, const char *x, const int64_t *at, int64_t n, const struct id_walk *w, int64_t size) {
     const char *from = x + w->base + w->column * w->step;
+    const int64_t along = w->along, step = w->step;
+    int64_t any = 0;
+    for (int64_t i = 0; i < n; i++) any |= at[i];
 #define GATHER(type)                                                                                            \
-    for (int64_t i = 0; i < n; i++) {                                                                           \
-        type value = 0;                                                                                         \
-        if (at[i] >= 0) memcpy(&value, from + at[i] * w->along + i * w->step, sizeof value);                    \
-        ((type *)y)[i] = value;                                                                                 \
-    }                                                                                                           \
+    if (any >= 0)                                                                                               \
+        for (int64_t i = 0; i < n; i++) memcpy(y + i * (int64_t)sizeof(type), from + at[i] * along + i * step, sizeof(type)); \
+    else                                                                                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                       \
+            type value = 0;                                                                                     \
+            if (at[i] >= 0) memcpy(&value, from + at[i] * along + i * step, sizeof value);                      \
+            memcpy(y + i * (int64_t)sizeof value, &value, sizeof value);                                        \
+        }                                                                                                       \
     return
     switch (size) {
     case 1: GATHER(uint8_t);
@@ -186,6 +192,12 @@ int ENTRY(index_add)(T *y, const T *source, const void *ids, int kind, int64_t o
     return atomic_load(&c.status);
 }
 
+/* A run within one row, in order. */
+static void ENTRY(scatter_run)(T *y, const T *source, const int64_t *at, int64_t n, int64_t along, int64_t step) {
+    for (int64_t i = 0; i < n; i++, y += step)
+        if (at[i] >= 0) y[at[i] * along] += source[i];
+}
+
 /* An item is one index of all axes before the ids': places of unlike ones are never the same. */
 static void ENTRY(scatter_add_task)(void *context, int64_t begin, int64_t end) {
     struct gather_call *c = context;
@@ -198,10 +210,11 @@ static void ENTRY(scatter_add_task)(void *context, int64_t begin, int64_t end) {
             atomic_store(&c->status, CAFE_BAD_ID);
             return;
         }
-        for (int64_t k = 0; k < some; k++) {
-            T *to = (T *)c->y + w.base + at[k] * w.along + w.column * w.step;
-            if (at[k] >= 0) *to += ((const T *)c->x)[i + k];
-            if (++w.column == w.length) next_row(&w);
+        for (int64_t k = 0, run; k < some; k += run) {
+            run = cafe_min(some - k, w.length - w.column);
+            ENTRY(scatter_run)((T *)c->y + w.base + w.column * w.step, (const T *)c->x + i + k, at + k, run, w.along, w.step);
+            w.column += run;
+            if (w.column == w.length) next_row(&w);
         }
     }
 }

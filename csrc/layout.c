@@ -72,6 +72,22 @@ void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, c
     else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, gather_task, &c);
 }
 
+/* A piece ends where a row of y does, or one of x. */
+static void between_task(void *context, int64_t begin, int64_t end) {
+    struct copy *c = context;
+    const int last = c->s.ndim - 1;
+    const int64_t row = c->s.stride[1][last] == c->size ? c->s.shape[last] : 1; /* a last axis of one element was dropped */
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = cafe_min(end - i, row - i % row);
+        cafe_strided_gather(c->y + cafe_strided_offset(&c->s, 1, i), &c->s, 0, c->x, i, n, c->size);
+    }
+}
+
+void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size) {
+    struct copy c = {.s = cafe_strided_join(ndim, shape, x_strides, y_strides, size), .y = y, .x = x, .size = size};
+    if (c.s.total) cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, between_task, &c);
+}
+
 struct cast {
     void (*kernel)(void *y, const void *x, int64_t n);
     char *y;

@@ -5,6 +5,7 @@ Both operands have one dtype; comparisons give U8. Integers wrap, as everywhere 
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -159,8 +160,8 @@ def full_like_ref(x: Array, value: float) -> Array:
 
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array of zeros."""
-    return zeros_ref(shape, dtype)
+    """An array of zeros: a large one is a view of a single zero, not to be written to."""
+    return zeros_ref(shape, dtype) if prod(shape) < _FEW else np.broadcast_to(np.zeros((), dtype), shape)
 
 
 @primitive

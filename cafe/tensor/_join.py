@@ -69,10 +69,11 @@ class JoinMethods(Base):
         out: Any = self
         for _ in range(len(counts) - len(self.shape)):
             out = out.unsqueeze(0)
-        parse_shape(tuple(n * size for n, size in zip(counts, out.shape)))
-        for d, n in enumerate(counts):
-            out = out.narrow(d, 0, 0) if n == 0 else _cat([out] * n, d)
-        return out  # type: ignore[no-any-return]
+        more = (1,) * (len(out.shape) - len(counts))
+        beside = [(n, size) for n, size in zip((*counts, *more), out.shape)]  # a new dim of copies before each
+        whole = parse_shape(tuple(n * size for n, size in beside))
+        apart = out.reshape(tuple(m for _, size in beside for m in (1, size))).broadcast_as(tuple(m for pair in beside for m in pair))
+        return apart.reshape(whole)  # type: ignore[no-any-return]
 
     def roll(self, shift: int, dim: Dim) -> Tensor:
         """Shifted along a dim, towards its end for a positive shift, what falls off coming in at the other end.
