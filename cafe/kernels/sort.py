@@ -10,10 +10,9 @@ from cafe.dtype import Array, DType
 
 from . import _ffi, memory
 from .base import primitive
-from .indexing import gather
 
 _KINDS = {dtype.numpy: _ffi.code(f"SORT_{dtype.name}") for dtype in DType} if _ffi.lib is not None else {}
-_LONGEST = 2**32 - 1  # places that U32 holds, one less because the largest id of a gather means "skip"
+_LONGEST = 2**32 - 1  # elements whose places U32 holds, less the one that means "skip" to a gather
 
 
 def sort(x: Array, ascending: bool) -> tuple[Array, Array]:
@@ -21,10 +20,9 @@ def sort(x: Array, ascending: bool) -> tuple[Array, Array]:
     kind, n = _KINDS.get(x.dtype), x.shape[-1]
     if kind is None or not x.size > 0 or n > _LONGEST:
         return sort_ref(x, ascending)
-    x = memory.dense(x)
-    ids = memory.empty(x.shape, np.dtype(np.uint32))
-    _ffi.check(_ffi.lib.cafe_argsort(_ffi.u32p(ids), _ffi.anyp(x), kind, x.size // n, n, x.itemsize, not ascending))
-    return gather(x, ids, x.ndim - 1), ids
+    x, y, ids = memory.dense(x), memory.empty(x.shape, x.dtype), memory.empty(x.shape, np.dtype(np.uint32))
+    _ffi.check(_ffi.lib.cafe_sort(_ffi.anyp(y), _ffi.u32p(ids), _ffi.anyp(x), kind, x.size // n, n, x.itemsize, not ascending))
+    return y, ids
 
 
 @primitive

@@ -12,7 +12,7 @@ import numpy as np
 from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp
-from cafe.kernels import normal, uniform
+from cafe.kernels import cast, normal, uniform
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, whole
 
 from .base import Base, check_tensors, wrap
@@ -20,6 +20,12 @@ from .convert import check_device, default_dtype, number_for, real, shaped, to_a
 
 if TYPE_CHECKING:
     from .core import Tensor
+
+
+def _triangle(relation: np.ufunc, n: int, dtype: DTypeLike) -> Array:
+    """Ones where the column stands in the relation to the row."""
+    places = np.arange(n)
+    return cast(relation(places, places[:, None]).view(np.uint8), as_dtype(dtype).numpy)
 
 
 def _float(dtype: DTypeLike | None, op: str) -> np.dtype[Any]:
@@ -242,7 +248,7 @@ class CreateMethods(Base):
         [[1, 0], [1, 1]]
         """
         n, _ = shaped((n, n), device)
-        return cls._made(np.tri(n, dtype=np.uint8).astype(as_dtype(dtype).numpy))  # type: ignore[no-any-return]
+        return cls._made(_triangle(np.less_equal, n, dtype))  # type: ignore[no-any-return]
 
     @classmethod
     def triu2(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
@@ -256,7 +262,7 @@ class CreateMethods(Base):
         [[1, 1], [0, 1]]
         """
         n, _ = shaped((n, n), device)
-        return cls._made(np.tri(n, dtype=np.uint8).T.astype(as_dtype(dtype).numpy, order="C"))  # type: ignore[no-any-return]
+        return cls._made(_triangle(np.greater_equal, n, dtype))  # type: ignore[no-any-return]
 
     @classmethod
     def from_vec(cls, data: Any, shape: Any, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor:
