@@ -15,9 +15,11 @@ import ml_dtypes
 
 from cafe.errors import Error, bail, near
 from cafe.ops.matmul import LinearThen
+from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 
 from . import ops
+from .building import builds
 from .init import Init
 from .linear import Linear
 from .module import Module
@@ -161,10 +163,12 @@ class Activation(Module):
     HardSwish: ClassVar[Activation]
 
     def __init__(self, name: str, parameter: float | None = None) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"an activation's name is a string, got {name!r}")
         self.name = _ALIASES.get(name, name)
         if self.name in _PARAMETRISED:
             default, f = _PARAMETRISED[self.name]
-            slope = default if parameter is None else float(parameter)
+            slope = default if parameter is None else real("Activation", parameter)
             self.parameter: float | None = slope
             self._function: Function = lambda xs: f(xs, slope)
         elif self.name not in _PLAIN:
@@ -268,6 +272,7 @@ class PReLU(Module):
 
     __slots__ = ("is_scalar", "weight")
 
+    @builds
     def __init__(self, weight: Tensor, is_scalar: bool) -> None:
         self.weight, self.is_scalar = weight, is_scalar
 
@@ -284,6 +289,7 @@ class PReLU(Module):
         return xs.gt(0.0).where_cond(xs, xs.broadcast_mul(weight))
 
 
+@builds
 def prelu(num_channels: int | None, vb: VarBuilder) -> PReLU:
     """A PReLU with the variable `weight`: (num_channels), or (1) for None; 0.25 at first.
 

@@ -11,7 +11,8 @@ from cafe.errors import Error, ShapeMismatchBinaryOp, show
 from cafe.kernels.attention import attention_ref
 from cafe.ops.attention import Attention
 from cafe.shape import check_broadcast_to, check_rank
-from cafe.tensor.base import apply, wrap
+from cafe.tensor.base import apply, check_tensors, wrap
+from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 from cafe.tensor.verbs import GRAPH
 
@@ -37,9 +38,10 @@ def scaled_dot_product_attention(
     [1.0, 0.0]
     """
     _check(q, k, v)
-    factor = 1.0 / math.sqrt(q.dim(-1) or 1) if scale is None else float(scale)
+    factor = 1.0 / math.sqrt(q.dim(-1) or 1) if scale is None else real("attention", scale)
     if mask is None:
         return apply(Attention(factor, causal), q, k, v)
+    check_tensors("attention", mask)
     check_broadcast_to(mask.shape, (*q.shape[:3], k.dim(2)))
     added = _additive(mask, q)
     if added.track_op():  # a learned bias: the composition gives it its gradient
@@ -57,6 +59,7 @@ def _additive(mask: Tensor, q: Tensor) -> Tensor:
 
 def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raises unless ranks, dtypes, batches, heads, widths and lengths go together."""
+    check_tensors("attention", q, k, v)
     for t in (q, k, v):
         check_rank(t._data.shape, 4)
         check_float("attention", t._data)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from cafe.errors import Error
-from cafe.shape import Shape
+from cafe.shape import per_axis, whole
 from cafe.tensor._conv import Padding, PerAxis, convolve, convolve_transpose
 from cafe.tensor.core import Tensor
 
+from .building import builds
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
 from .norm import BatchNorm, absorbed
@@ -78,6 +79,7 @@ class _Layer(Module):
     __slots__ = ("bias", "config", "weight")
     _config: ClassVar[Any]
 
+    @builds
     def __init__(self, weight: Tensor, bias: Tensor | None = None, config: Any = None) -> None:
         self.weight = weight
         self.bias = bias
@@ -190,6 +192,7 @@ def _biased(ys: Tensor, bias: Tensor | None) -> Tensor:
     return ys if bias is None else ys.broadcast_add(bias.reshape((1, bias.dims1(), *(1,) * (ys.rank - 2))))
 
 
+@builds
 def conv1d(in_channels: int, out_channels: int, kernel_size: int, cfg: Conv1dConfig, vb: VarBuilder) -> Conv1d:
     """A Conv1d with `weight` (out, in / groups, k), normal with deviation √(2 / fan in), and `bias` (out), uniform in ± 1/√in.
 
@@ -202,18 +205,20 @@ def conv1d(in_channels: int, out_channels: int, kernel_size: int, cfg: Conv1dCon
     >>> [(name, v.dims()) for name, v in varmap.data().items()]
     [('c.weight', [8, 2, 3]), ('c.bias', [8])]
     """
-    weight = _weight("conv1d", in_channels, out_channels, _sizes(kernel_size, 1), cfg.groups, vb)
+    weight = _weight("conv1d", in_channels, out_channels, kernel_size, 1, cfg.groups, vb)
     return Conv1d(weight, _bias(in_channels, out_channels, vb), cfg)
 
 
+@builds
 def conv1d_no_bias(in_channels: int, out_channels: int, kernel_size: int, cfg: Conv1dConfig, vb: VarBuilder) -> Conv1d:
     """`conv1d` with the variable `weight` alone.
 
     Source: candle-nn/src/conv.rs, conv1d_no_bias.
     """
-    return Conv1d(_weight("conv1d", in_channels, out_channels, _sizes(kernel_size, 1), cfg.groups, vb), None, cfg)
+    return Conv1d(_weight("conv1d", in_channels, out_channels, kernel_size, 1, cfg.groups, vb), None, cfg)
 
 
+@builds
 def conv2d(in_channels: int, out_channels: int, kernel_size: PerAxis, cfg: Conv2dConfig, vb: VarBuilder) -> Conv2d:
     """A Conv2d with `weight` (out, in / groups, k, k), normal with deviation √(2 / fan in), and `bias` (out), uniform in ± 1/√in.
 
@@ -222,18 +227,20 @@ def conv2d(in_channels: int, out_channels: int, kernel_size: PerAxis, cfg: Conv2
     Raises: Error unless groups divides the channels.
     Source: candle-nn/src/conv.rs, conv2d; the bias's bound counts channels, not the kernel's places, as candle's does.
     """
-    weight = _weight("conv2d", in_channels, out_channels, _sizes(kernel_size, 2), cfg.groups, vb)
+    weight = _weight("conv2d", in_channels, out_channels, kernel_size, 2, cfg.groups, vb)
     return Conv2d(weight, _bias(in_channels, out_channels, vb), cfg)
 
 
+@builds
 def conv2d_no_bias(in_channels: int, out_channels: int, kernel_size: PerAxis, cfg: Conv2dConfig, vb: VarBuilder) -> Conv2d:
     """`conv2d` with the variable `weight` alone.
 
     Source: candle-nn/src/conv.rs, conv2d_no_bias.
     """
-    return Conv2d(_weight("conv2d", in_channels, out_channels, _sizes(kernel_size, 2), cfg.groups, vb), None, cfg)
+    return Conv2d(_weight("conv2d", in_channels, out_channels, kernel_size, 2, cfg.groups, vb), None, cfg)
 
 
+@builds
 def conv_transpose1d(
     in_channels: int, out_channels: int, kernel_size: int, cfg: ConvTranspose1dConfig, vb: VarBuilder
 ) -> ConvTranspose1d:
@@ -242,10 +249,11 @@ def conv_transpose1d(
     Raises: Error unless groups divides the channels.
     Source: candle-nn/src/conv.rs, conv_transpose1d.
     """
-    weight, init = _transposed_weight("conv_transpose1d", in_channels, out_channels, _sizes(kernel_size, 1), cfg.groups, vb)
+    weight, init = _transposed_weight("conv_transpose1d", in_channels, out_channels, kernel_size, 1, cfg.groups, vb)
     return ConvTranspose1d(weight, vb.get_with_hints(out_channels, "bias", init), cfg)
 
 
+@builds
 def conv_transpose1d_no_bias(
     in_channels: int, out_channels: int, kernel_size: int, cfg: ConvTranspose1dConfig, vb: VarBuilder
 ) -> ConvTranspose1d:
@@ -253,10 +261,11 @@ def conv_transpose1d_no_bias(
 
     Source: candle-nn/src/conv.rs, conv_transpose1d_no_bias.
     """
-    weight, _ = _transposed_weight("conv_transpose1d", in_channels, out_channels, _sizes(kernel_size, 1), cfg.groups, vb)
+    weight, _ = _transposed_weight("conv_transpose1d", in_channels, out_channels, kernel_size, 1, cfg.groups, vb)
     return ConvTranspose1d(weight, None, cfg)
 
 
+@builds
 def conv_transpose2d(
     in_channels: int, out_channels: int, kernel_size: PerAxis, cfg: ConvTranspose2dConfig, vb: VarBuilder
 ) -> ConvTranspose2d:
@@ -265,10 +274,11 @@ def conv_transpose2d(
     Raises: Error unless groups divides the channels.
     Source: candle-nn/src/conv.rs, conv_transpose2d.
     """
-    weight, init = _transposed_weight("conv_transpose2d", in_channels, out_channels, _sizes(kernel_size, 2), cfg.groups, vb)
+    weight, init = _transposed_weight("conv_transpose2d", in_channels, out_channels, kernel_size, 2, cfg.groups, vb)
     return ConvTranspose2d(weight, vb.get_with_hints(out_channels, "bias", init), cfg)
 
 
+@builds
 def conv_transpose2d_no_bias(
     in_channels: int, out_channels: int, kernel_size: PerAxis, cfg: ConvTranspose2dConfig, vb: VarBuilder
 ) -> ConvTranspose2d:
@@ -276,21 +286,19 @@ def conv_transpose2d_no_bias(
 
     Source: candle-nn/src/conv.rs, conv_transpose2d_no_bias.
     """
-    weight, _ = _transposed_weight("conv_transpose2d", in_channels, out_channels, _sizes(kernel_size, 2), cfg.groups, vb)
+    weight, _ = _transposed_weight("conv_transpose2d", in_channels, out_channels, kernel_size, 2, cfg.groups, vb)
     return ConvTranspose2d(weight, None, cfg)
 
 
-def _sizes(kernel_size: PerAxis, axes: int) -> Shape:
-    return (kernel_size,) * axes if isinstance(kernel_size, int) else tuple(kernel_size)
-
-
-def _check_groups(name: str, in_channels: int, out_channels: int, groups: int) -> None:
-    if groups < 1 or in_channels % groups or out_channels % groups:
+def check_groups(name: str, in_channels: int, out_channels: int, groups: int) -> None:
+    """Raises Error unless the groups divide the channels."""
+    if whole(name, "groups", groups) < 1 or in_channels % groups or out_channels % groups:
         raise Error(f"{name}: groups {groups} must divide the channels, in {in_channels} and out {out_channels}")
 
 
-def _weight(name: str, in_channels: int, out_channels: int, kernel: Shape, groups: int, vb: VarBuilder) -> Tensor:
-    _check_groups(name, in_channels, out_channels, groups)
+def _weight(name: str, in_channels: int, out_channels: int, kernel_size: PerAxis, axes: int, groups: int, vb: VarBuilder) -> Tensor:
+    check_groups(name, in_channels, out_channels, groups)
+    kernel = per_axis(name, axes, "kernel_size", kernel_size, 1)
     return vb.get_with_hints((out_channels, in_channels // groups, *kernel), "weight", DEFAULT_KAIMING_NORMAL)
 
 
@@ -300,10 +308,11 @@ def _bias(in_channels: int, out_channels: int, vb: VarBuilder) -> Tensor:
 
 
 def _transposed_weight(
-    name: str, in_channels: int, out_channels: int, kernel: Shape, groups: int, vb: VarBuilder
+    name: str, in_channels: int, out_channels: int, kernel_size: PerAxis, axes: int, groups: int, vb: VarBuilder
 ) -> tuple[Tensor, Init]:
     """The weight, and how the bias starts too."""
-    _check_groups(name, in_channels, out_channels, groups)
+    check_groups(name, in_channels, out_channels, groups)
+    kernel = per_axis(name, axes, "kernel_size", kernel_size, 1)
     fan = out_channels * math.prod(kernel)
     bound = 1.0 / math.sqrt(fan) if fan else 0.0
     init = Init.Uniform(-bound, bound)

@@ -6,6 +6,7 @@ from math import prod
 
 from cafe.tensor.core import Tensor
 
+from .building import builds
 from .init import Init
 from .module import Module
 from .var_builder import VarBuilder
@@ -27,6 +28,7 @@ class Embedding(Module):
 
     __slots__ = ("embeddings", "hidden_size")
 
+    @builds
     def __init__(self, embeddings: Tensor, hidden_size: int) -> None:
         self.embeddings, self.hidden_size = embeddings, hidden_size
 
@@ -39,6 +41,7 @@ class Embedding(Module):
         return f"Embedding({self.embeddings.dim(0)}, {self.hidden_size})"
 
 
+@builds
 def embedding(in_size: int, out_size: int, vb: VarBuilder) -> Embedding:
     """A table of in_size rows with the variable `weight` (in_size, out_size), normal with deviation 1.
 

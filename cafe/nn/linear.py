@@ -10,6 +10,7 @@ from cafe.ops import matmul as ops
 from cafe.tensor.base import apply
 from cafe.tensor.core import Tensor
 
+from .building import builds
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
 from .norm import BatchNorm, absorbed
@@ -34,6 +35,7 @@ class Linear(Module):
 
     __slots__ = ("bias", "weight")
 
+    @builds
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         self.weight = weight
         self.bias = bias
@@ -100,6 +102,7 @@ class Linear(Module):
         return f"Linear({k}, {n})" if self.bias is not None else f"Linear({k}, {n}, no bias)"
 
 
+@builds
 def linear(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
     """A linear layer with the variables `weight` (out, in), normal with deviation √(2 / in), and `bias` (out), uniform in ± 1/√in.
 
@@ -116,6 +119,7 @@ def linear(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
     return Linear(weight, vb.get_with_hints(out_dim, "bias", Init.Uniform(-bound, bound)))
 
 
+@builds
 def linear_no_bias(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
     """A linear layer with the variable `weight` (out, in) alone.
 
@@ -128,6 +132,7 @@ def linear_no_bias(in_dim: int, out_dim: int, vb: VarBuilder) -> Linear:
     return Linear(vb.get_with_hints((out_dim, in_dim), "weight", DEFAULT_KAIMING_NORMAL))
 
 
+@builds
 def linear_b(in_dim: int, out_dim: int, bias: bool, vb: VarBuilder) -> Linear:
     """`linear` or `linear_no_bias`, as a configuration says.
 

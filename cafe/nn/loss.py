@@ -16,8 +16,10 @@ from cafe import kernels
 from cafe.dtype import Array, DType, check_float, check_same
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
 from cafe.ops import loss as loss_ops
+from cafe.shape import whole
 from cafe.tape import is_half
 from cafe.tensor.base import apply, check_tensors, wrap
+from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 
 from .ops import log_softmax
@@ -76,7 +78,7 @@ def huber(inp: Tensor, target: Tensor, delta: float) -> Tensor:
     check_tensors("huber", inp, target)
     if inp.shape != target.shape:
         bail(f"input and target must have the same shape, got inp: {show(inp.shape)}, target: {show(target.shape)}")
-    if not delta > 0.0:
+    if not real("huber", delta) > 0.0:
         bail(f"huber: delta must be above 0, got {delta}")
     _check_pair("sub", inp, target)
     distance = inp.sub(target).abs()
@@ -180,7 +182,7 @@ def cross_entropy(
     fused = _CROSS_ENTROPY[inp.track_op()]
     if weight is None and ignore_index is None and label_smoothing == 0.0 and reduction == "mean":
         return apply(fused, inp, target)
-    if not 0.0 <= label_smoothing <= 1.0:
+    if not 0.0 <= real("cross_entropy", label_smoothing) <= 1.0:
         bail(f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}")
     rows = _Rows.of(inp, target, weight, ignore_index)
     if label_smoothing != 0.0 or reduction == "none":
@@ -202,6 +204,8 @@ class _Rows(NamedTuple):
         """Raises: InvalidIndex for a target that is neither a class nor ignored, UnexpectedShape for weights that are not (c)."""
         classes = inp.shape[1]
         ids = target._data
+        if ignore_index is not None:
+            whole("loss", "ignore_index", ignore_index)
         counted = np.ones(ids.shape, bool) if ignore_index is None else ids != ignore_index
         ids = np.where(counted, ids, np.zeros((), ids.dtype))
         skip = _skips(ids, classes)
@@ -255,6 +259,7 @@ def _skips(ids: Array, classes: int) -> Array:
 
 
 def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
+    check_tensors("cross_entropy", weight)
     if weight.shape != (classes,):
         raise UnexpectedShape("shape mismatch for the weights of the classes", (classes,), weight.shape)
     check_float("cross_entropy", weight._data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
-from typing import TypeVar
 
 from cafe import tape
 from cafe.dtype import check_same
@@ -18,9 +17,11 @@ from cafe.errors import Error, ShapeMismatchBinaryOp, bail, show
 from cafe.ops import norm as rules
 from cafe.shape import Shape, reduced
 from cafe.tensor.base import apply, apply_with_const, wrap
+from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor, Var
 
 from . import ops
+from .building import builds, configured
 from .init import Init
 from .module import Module, ModuleT
 from .var_builder import VarBuilder
@@ -65,6 +66,7 @@ class LayerNorm(Module):
 
     __slots__ = ("bias", "eps", "remove_mean", "weight")
 
+    @builds
     def __init__(self, weight: Tensor, bias: Tensor | None = None, eps: float = 1e-5, remove_mean: bool = True) -> None:
         self.weight, self.bias = weight, bias
         self.eps, self.remove_mean = ops.check_eps("layer-norm", eps), remove_mean
@@ -109,6 +111,7 @@ class LayerNorm(Module):
         return f"LayerNorm({self.weight.elem_count()}, eps={self.eps}{'' if self.bias is not None else ', no bias'})"
 
 
+@builds
 def layer_norm(size: int, config: LayerNormConfig | float, vb: VarBuilder) -> LayerNorm:
     """A layer norm with `weight` (size), ones at first, and `bias` (size), zeros at first.
 
@@ -121,11 +124,12 @@ def layer_norm(size: int, config: LayerNormConfig | float, vb: VarBuilder) -> La
     >>> layer_norm(4, 1e-6, VarBuilder.from_varmap(varmap).pp("ln")), list(varmap.data())
     (LayerNorm(4, eps=1e-06), ['ln.weight', 'ln.bias'])
     """
-    config = _configured(LayerNormConfig, config)
+    config = configured(LayerNormConfig, config)
     weight = vb.get_with_hints(size, "weight", _ONE)
     return LayerNorm(weight, vb.get_with_hints(size, "bias", _ZERO) if config.affine else None, config.eps, config.remove_mean)
 
 
+@builds
 def layer_norm_no_bias(size: int, eps: float, vb: VarBuilder) -> LayerNorm:
     """A layer norm with the variable `weight` alone.
 
@@ -149,6 +153,7 @@ class RmsNorm(Module):
 
     __slots__ = ("eps", "weight")
 
+    @builds
     def __init__(self, weight: Tensor, eps: float) -> None:
         self.weight, self.eps = weight, ops.check_eps("rms-norm", eps)
 
@@ -164,6 +169,7 @@ class RmsNorm(Module):
         return f"RmsNorm({self.weight.elem_count()}, eps={self.eps})"
 
 
+@builds
 def rms_norm(size: int, eps: float, vb: VarBuilder) -> RmsNorm:
     """An RmsNorm with the variable `weight` (size), ones at first.
 
@@ -186,6 +192,7 @@ class GroupNorm(Module):
 
     __slots__ = ("bias", "eps", "num_channels", "num_groups", "weight")
 
+    @builds
     def __init__(self, weight: Tensor, bias: Tensor, num_channels: int, num_groups: int, eps: float) -> None:
         if num_groups < 1 or num_channels % num_groups:
             bail(f"GroupNorm: num_groups ({num_groups}) must divide num_channels ({num_channels})")
@@ -204,6 +211,7 @@ class GroupNorm(Module):
         return f"GroupNorm({self.num_groups}, {self.num_channels}, eps={self.eps})"
 
 
+@builds
 def group_norm(num_groups: int, num_channels: int, eps: float, vb: VarBuilder) -> GroupNorm:
     """A GroupNorm with `weight` (channels), ones at first, and `bias` (channels), zeros at first. Groups come first here.
 
@@ -242,6 +250,7 @@ class InstanceNorm(Module):
 
     __slots__ = ("bias", "eps", "num_features", "weight")
 
+    @builds
     def __init__(self, num_features: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> None:
         self.num_features, self.weight, self.bias, self.eps = num_features, weight, bias, ops.check_eps("instance-norm", eps)
 
@@ -258,12 +267,13 @@ class InstanceNorm(Module):
         return f"InstanceNorm({self.num_features}, eps={self.eps}{', no weight' if self.weight is None else ''})"
 
 
+@builds
 def instance_norm(num_features: int, config: InstanceNormConfig | float, vb: VarBuilder) -> InstanceNorm:
     """An InstanceNorm; with `affine` it has `weight` and `bias` (features), ones and zeros at first.
 
     config: an InstanceNormConfig, or its eps.
     """
-    config = _configured(InstanceNormConfig, config)
+    config = configured(InstanceNormConfig, config)
     if not config.affine:
         return InstanceNorm(num_features, eps=config.eps)
     weight, bias = vb.get_with_hints(num_features, "weight", _ONE), vb.get_with_hints(num_features, "bias", _ZERO)
@@ -321,6 +331,7 @@ class BatchNorm(ModuleT):
 
     __slots__ = ("bias", "eps", "momentum", "remove_mean", "running_mean", "running_var", "weight")
 
+    @builds
     def __init__(
         self,
         num_features: int,
@@ -336,7 +347,7 @@ class BatchNorm(ModuleT):
             bail("batch-norm takes weight and bias together")
         self.running_mean, self.running_var = Var.from_tensor(running_mean), Var.from_tensor(running_var)
         self.weight, self.bias = weight, bias
-        self.eps, self.momentum, self.remove_mean = float(eps), float(momentum), remove_mean
+        self.eps, self.momentum, self.remove_mean = real("batch-norm", eps), real("batch-norm", momentum), remove_mean
         self._check(num_features)
 
     def weight_and_bias(self) -> tuple[Tensor, Tensor] | None:
@@ -416,6 +427,7 @@ class BatchNorm(ModuleT):
         return f"BatchNorm({self.running_mean.elem_count()}, eps={self.eps}, momentum={self.momentum}{alone})"
 
 
+@builds
 def batch_norm(num_features: int, config: BatchNormConfig | float, vb: VarBuilder) -> BatchNorm:
     """A BatchNorm with `running_mean` and `running_var`, 0 and 1 at first, and with `affine` `weight` and `bias`, 1 and 0; each (features).
 
@@ -428,8 +440,8 @@ def batch_norm(num_features: int, config: BatchNormConfig | float, vb: VarBuilde
     >>> batch_norm(2, 1e-3, VarBuilder.from_varmap(varmap).pp("bn")), list(varmap.data())
     (BatchNorm(2, eps=0.001, momentum=0.1), ['bn.running_mean', 'bn.running_var', 'bn.weight', 'bn.bias'])
     """
-    config = _configured(BatchNormConfig, config)
-    if config.eps < 0.0:
+    config = configured(BatchNormConfig, config)
+    if real("batch-norm", config.eps) < 0.0:
         bail(f"batch-norm eps cannot be negative {_display(config.eps)}")
     mean, var = vb.get_with_hints(num_features, "running_mean", _ZERO), vb.get_with_hints(num_features, "running_var", _ONE)
     weight = vb.get_with_hints(num_features, "weight", _ONE) if config.affine else None
@@ -478,15 +490,3 @@ def _display(value: float) -> str:
 
 def _per_channel(shape: Shape) -> Shape:
     return reduced(shape, tuple(d for d in range(len(shape)) if d != 1), True)
-
-
-_Config = TypeVar("_Config", LayerNormConfig, InstanceNormConfig, BatchNormConfig)
-
-
-def _configured(kind: type[_Config], config: _Config | float) -> _Config:
-    """A configuration from one, or from its eps."""
-    if isinstance(config, kind):
-        return config
-    if not isinstance(config, int | float):
-        raise TypeError(f"expected {kind.__name__}, found {type(config).__name__}")
-    return kind(eps=float(config))

@@ -6,7 +6,6 @@ ops.softmax(x, D.Minus1)
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
@@ -247,8 +246,8 @@ def check_dropout(p: Any) -> None:
     """Raises Error unless this is a probability below 1, TypeError unless it is a number."""
     if not isinstance(p, numbers.Real):
         raise TypeError(f"expected a number for the dropout probability, found {type(p).__name__}")
-    if not 0.0 <= float(p) < 1.0:
-        bail(f"dropout probability has to be in [0, 1), got {_shortest(float(p))}")
+    if not 0.0 <= (p := real("dropout", p)) < 1.0:
+        bail(f"dropout probability has to be in [0, 1), got {_shortest(p)}")
 
 
 # -- norms
@@ -261,9 +260,10 @@ def check_eps(op: str, eps: Any) -> float:
     """
     if type(eps) is not float and not isinstance(eps, numbers.Real):
         raise TypeError(f"{op}: expected a number for eps, found {type(eps).__name__}")
-    if not float(eps) >= 0.0:
+    found = real(op, eps)
+    if not found >= 0.0:
         bail(f"{op}: eps must be at least 0, got {eps}")
-    return float(eps)
+    return found
 
 
 def layer_norm(xs: Tensor, alpha: Tensor, beta: Tensor, eps: float) -> Tensor:
@@ -426,4 +426,4 @@ def _float_dim(op: str, xs: Tensor, dim: Dim) -> int:
 
 def _shortest(value: float) -> str:
     """A number as Rust prints it: `1`, `1.5`, `NaN`."""
-    return "NaN" if math.isnan(value) else repr(float(value)).removesuffix(".0")
+    return "NaN" if value != value else f"{value}".removesuffix(".0")

@@ -99,7 +99,7 @@ class _Stepper(Optimizer):
         self._params = params
         self._cohorts: list[Cohort] = []
         self._order: list[Var] = []
-        for name, var in _named(vars):
+        for name, var in named(vars):
             self.push(var, name)
 
     # -- what differs
@@ -482,13 +482,13 @@ def _number(name: str, value: Any, least: float = 0.0) -> float:
     return float(value)
 
 
-def _named(vars: Any) -> Iterable[tuple[str | None, Var]]:
+def named(vars: Any) -> Iterable[tuple[str | None, Var]]:
     """The variables with the names they have in a mapping.
 
     Raises: TypeError for what is neither a mapping nor a list of variables.
     """
     if isinstance(vars, Mapping):
-        return vars.items()
+        return list(vars.items())
     if isinstance(vars, Iterable) and not isinstance(vars, Tensor):
         return [(None, var) for var in vars]
     error = TypeError(f"expected a list of Vars, or a mapping to them, found {type(vars).__name__}")

@@ -13,6 +13,7 @@ from cafe.shape import check_rank
 from cafe.tensor.base import apply, check_tensors
 from cafe.tensor.core import Tensor
 
+from .building import builds
 from .init import DEFAULT_KAIMING_UNIFORM, ZERO, Init
 from .linear import Linear
 from .var_builder import VarBuilder
@@ -88,6 +89,7 @@ class _Recurrent:
     gates: ClassVar[int]
     __slots__ = ("b_hh", "b_ih", "hidden_dim", "w_hh", "w_ih")
 
+    @builds
     def __init__(self, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None) -> None:
         self.w_ih, self.w_hh, self.b_ih, self.b_hh = w_ih, w_hh, b_ih, b_hh
         self.hidden_dim = w_hh.dim(1)
@@ -243,6 +245,7 @@ def _variables(
     return w_ih, w_hh, b_ih, b_hh
 
 
+@builds
 def lstm(in_dim: int, hidden_dim: int, config: LSTMConfig, vb: VarBuilder) -> LSTM:
     """An LSTM with the variables weight_ih_l0 (4h, in), weight_hh_l0 (4h, h), bias_ih_l0, bias_hh_l0 (4h).
 
@@ -251,6 +254,7 @@ def lstm(in_dim: int, hidden_dim: int, config: LSTMConfig, vb: VarBuilder) -> LS
     return LSTM(*_variables(4, in_dim, hidden_dim, config, vb))
 
 
+@builds
 def gru(in_dim: int, hidden_dim: int, config: GRUConfig, vb: VarBuilder) -> GRU:
     """A GRU with the variables weight_ih_l0 (3h, in), weight_hh_l0 (3h, h), bias_ih_l0, bias_hh_l0 (3h).
 
@@ -300,6 +304,7 @@ def _hidden(out: Any) -> Tensor:
     return h
 
 
+@builds
 def lstm_stack(in_dim: int, hidden_dim: int, num_layers: int, vb: VarBuilder, bidirectional: bool = False) -> RNNStack:
     """`num_layers` LSTMs under PyTorch's names: weight_ih_l0, weight_ih_l0_reverse, weight_ih_l1 …"""
 
@@ -309,6 +314,7 @@ def lstm_stack(in_dim: int, hidden_dim: int, num_layers: int, vb: VarBuilder, bi
     return _stack(in_dim, hidden_dim, num_layers, bidirectional, make)
 
 
+@builds
 def gru_stack(in_dim: int, hidden_dim: int, num_layers: int, vb: VarBuilder, bidirectional: bool = False) -> RNNStack:
     """`num_layers` GRUs under PyTorch's names."""
 

@@ -12,8 +12,9 @@ from cafe.dtype import DTypeLike
 from cafe.errors import bail, show
 from cafe.kernels.rotary import rotate_ref
 from cafe.ops.rotary import Rotate
-from cafe.shape import check_rank
-from cafe.tensor.base import apply
+from cafe.shape import check_rank, parse_shape, whole
+from cafe.tensor.base import apply, check_tensors
+from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 from cafe.tensor.verbs import GRAPH
 
@@ -29,8 +30,11 @@ def rotary_angles(positions: int, dim: int, base: float = 10000.0, dtype: DTypeL
     >>> cos.dims(), cos.i(0).tolist(), sin.i(0).tolist()
     ([3, 2], [1.0, 1.0], [0.0, 0.0])
     """
-    if dim % 2 or dim < 0:
+    if whole("rotary_angles", "dim", dim) % 2 or dim < 0:
         bail(f"rotary positions turn pairs: an even width is wanted, got {dim}")
+    parse_shape((whole("rotary_angles", "positions", positions), dim))
+    if not real("rotary_angles", base) > 0.0:
+        bail(f"rotary_angles: base must be above 0, got {base}")
     angles = np.arange(positions)[:, None] * base ** (-np.arange(0, dim, 2) / max(dim, 1))[None, :]
     return Tensor(np.cos(angles)).to_dtype(dtype), Tensor(np.sin(angles)).to_dtype(dtype)
 
@@ -79,6 +83,7 @@ def _rotated(xs: Tensor, cos: Tensor, sin: Tensor, step: int, time: int) -> Tens
 
 def _check(xs: Tensor, cos: Tensor, sin: Tensor, time: int) -> None:
     """Raises unless both tables have an angle for every pair of xs and for its places, and all have one float dtype."""
+    check_tensors("rope", xs, cos, sin)
     check_rank(xs.shape, 4)
     shape, dtype = xs.shape, xs._data.dtype
     for table in (cos, sin):

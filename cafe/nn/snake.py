@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cafe.tensor.core import Tensor
 
+from .building import builds
 from .init import Init
 from .module import Module
 from .var_builder import VarBuilder
@@ -24,6 +25,7 @@ class Snake1d(Module):
 
     __slots__ = ("alpha",)
 
+    @builds
     def __init__(self, alpha: Tensor) -> None:
         self.alpha = alpha
 
@@ -37,6 +39,7 @@ class Snake1d(Module):
         return f"Snake1d({self.alpha.dim(1)})"
 
 
+@builds
 def snake1d(channels: int, vb: VarBuilder) -> Snake1d:
     """A Snake1d with the variable `alpha` (1, channels, 1), which starts at 1.
 

@@ -7,9 +7,10 @@ from math import prod
 from cafe.dtype import check_float
 from cafe.errors import bail, show
 from cafe.ops.norm import LayerNorm
-from cafe.tensor.base import apply
+from cafe.tensor.base import apply, check_tensors
 from cafe.tensor.core import Tensor
 
+from .building import builds
 from .conv import Conv2d, Conv2dConfig, conv2d
 from .ops import check_eps
 from .var_builder import VarBuilder
@@ -27,6 +28,7 @@ def standardize(weight: Tensor, eps: float = 1e-5) -> Tensor:
     >>> standardize(Tensor([[1.0, 3.0], [5.0, 5.0]]), 0.25).tolist() == [[-(0.8**0.5), 0.8**0.5], [0.0, 0.0]]
     False
     """
+    check_tensors("standardize", weight)
     if weight.rank < 2:
         bail(f"standardize: a weight has outputs and inputs, got shape {show(weight.shape)}")
     check_float("standardize", weight._data)
@@ -42,6 +44,7 @@ class StdConv2d(Conv2d):
 
     __slots__ = ("eps",)
 
+    @builds
     def __init__(self, weight: Tensor, bias: Tensor | None = None, config: Conv2dConfig | None = None, eps: float = 1e-5) -> None:
         super().__init__(weight, bias, config)
         self.eps = check_eps("standardize", eps)
@@ -55,6 +58,7 @@ class StdConv2d(Conv2d):
         return self.fixed().forward(xs)
 
 
+@builds
 def std_conv2d(in_channels: int, out_channels: int, kernel_size: int, cfg: Conv2dConfig, vb: VarBuilder, eps: float = 1e-5) -> StdConv2d:
     """A StdConv2d with the variables of `conv2d`."""
     made = conv2d(in_channels, out_channels, kernel_size, cfg, vb)

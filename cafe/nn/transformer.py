@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cafe.errors import bail
+from cafe.shape import whole
 from cafe.tensor.core import Tensor
 
 from .activation import Activation
 from .attention import scaled_dot_product_attention
+from .building import builds
 from .dropout import Dropout
 from .kv_cache import KvCache, RotatingKvCache
 from .linear import Linear, linear_b
@@ -82,6 +84,7 @@ def _joined(xs: Tensor) -> Tensor:
     return xs.transpose(1, 2).reshape((b, s, heads * d))
 
 
+@builds
 def multi_head_attention(dim: int, heads: int, vb: VarBuilder, kv_heads: int | None = None, bias: bool = True) -> MultiHeadAttention:
     """With the layers `q_proj`, `k_proj`, `v_proj`, `o_proj`.
 
@@ -130,6 +133,7 @@ class FeedForward(Module):
         return self.fc2(self.activation.of_linear(self.fc1, xs))
 
 
+@builds
 def feed_forward(cfg: TransformerConfig, vb: VarBuilder) -> FeedForward:
     """With the layers `fc1` and `fc2`."""
     fc1, fc2 = linear_b(cfg.dim, cfg.hidden, cfg.bias, vb.pp("fc1")), linear_b(cfg.hidden, cfg.dim, cfg.bias, vb.pp("fc2"))
@@ -231,12 +235,14 @@ class Decoder(ModuleT):
         return xs if self.norm is None else self.norm(xs)
 
 
+@builds
 def encoder_layer(cfg: TransformerConfig, vb: VarBuilder) -> EncoderLayer:
     """With `attention`, `feed_forward`, `ln1`, `ln2`."""
     attention = multi_head_attention(cfg.dim, cfg.heads, vb.pp("attention"), cfg.kv_heads, cfg.bias)
     return EncoderLayer(attention, feed_forward(cfg, vb.pp("feed_forward")), _residual("ln1", cfg, vb), _residual("ln2", cfg, vb))
 
 
+@builds
 def decoder_layer(cfg: TransformerConfig, vb: VarBuilder) -> DecoderLayer:
     """With `attention`, `cross`, `feed_forward`, `ln1`, `ln2`, `ln3`."""
     attention = multi_head_attention(cfg.dim, cfg.heads, vb.pp("attention"), cfg.kv_heads, cfg.bias)
@@ -245,12 +251,14 @@ def decoder_layer(cfg: TransformerConfig, vb: VarBuilder) -> DecoderLayer:
     return DecoderLayer(attention, cross, feed_forward(cfg, vb.pp("feed_forward")), norms)
 
 
+@builds
 def encoder(layers: int, cfg: TransformerConfig, vb: VarBuilder) -> Encoder:
     """With `layers.0` … and, for pre-LN, `norm`."""
     norm = layer_norm(cfg.dim, cfg.eps, vb.pp("norm")) if cfg.norm_first else None
     return Encoder([encoder_layer(cfg, vb.pp("layers").pp(i)) for i in range(layers)], norm)
 
 
+@builds
 def decoder(layers: int, cfg: TransformerConfig, vb: VarBuilder) -> Decoder:
     """With `layers.0` … and, for pre-LN, `norm`."""
     norm = layer_norm(cfg.dim, cfg.eps, vb.pp("norm")) if cfg.norm_first else None
@@ -265,7 +273,7 @@ def sinusoidal_positions(length: int, dim: int) -> Tensor:
     >>> sinusoidal_positions(2, 4).i(0).tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
-    if dim % 2 or dim < 0 or length < 0:
+    if whole("sinusoidal_positions", "dim", dim) % 2 or dim < 0 or whole("sinusoidal_positions", "length", length) < 0:
         bail(f"sinusoidal positions want a length of at least 0 and an even width, got {length} and {dim}")
     cos, sin = rotary_angles(length, dim)
     return Tensor.stack([sin, cos], 2).reshape((length, dim))

@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cafe.shape import per_axis
 from cafe.tensor._conv import PerAxis
+from cafe.tensor.base import check_tensors
 from cafe.tensor.core import Tensor
 
-from .conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig
+from .building import builds
+from .conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, check_groups
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
 from .var_builder import VarBuilder
@@ -30,6 +33,7 @@ def weight_norm(g: Tensor, v: Tensor) -> Tensor:
     >>> nn.weight_norm(Tensor([[[2.0]]]), Tensor([[[3.0, 4.0]]])).tolist()
     [[[1.2000000476837158, 1.600000023841858]]]
     """
+    check_tensors("weight_norm", g, v)
     norm = v.sqr().sum_keepdim(tuple(range(1, v.rank))).sqrt()
     return v.broadcast_mul(g).broadcast_div(norm)
 
@@ -44,6 +48,7 @@ class WeightNorm(Module):
 
     __slots__ = ("bias", "config", "kind", "weight_g", "weight_v")
 
+    @builds
     def __init__(self, kind: type[Any], weight_g: Tensor, weight_v: Tensor, bias: Tensor | None = None, config: Any = None) -> None:
         self.kind = kind
         self.weight_g = weight_g
@@ -69,6 +74,7 @@ class WeightNorm(Module):
         return f"WeightNorm({self.kind(self.weight_v, self.bias, self.config)!r})"
 
 
+@builds
 def conv1d_weight_norm(
     in_channels: int, out_channels: int, kernel_size: int, cfg: Conv1dConfig, vb: VarBuilder, bias: bool = True
 ) -> Conv1d | WeightNorm:
@@ -85,9 +91,11 @@ def conv1d_weight_norm(
     >>> [(name, v.dims()) for name, v in varmap.data().items()]
     [('weight_g', [8, 1, 1]), ('weight_v', [8, 4, 3]), ('bias', [8])]
     """
+    check_groups("conv1d_weight_norm", in_channels, out_channels, cfg.groups)
     return _build(Conv1d, (out_channels, in_channels // cfg.groups, kernel_size), in_channels, cfg, vb, bias)  # type: ignore[no-any-return]
 
 
+@builds
 def conv2d_weight_norm(
     in_channels: int, out_channels: int, kernel_size: PerAxis, cfg: Conv2dConfig, vb: VarBuilder, bias: bool = True
 ) -> Conv2d | WeightNorm:
@@ -95,7 +103,8 @@ def conv2d_weight_norm(
 
     As `conv1d_weight_norm`, over two axes; the kernel is an int or one an axis.
     """
-    sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
+    check_groups("conv2d_weight_norm", in_channels, out_channels, cfg.groups)
+    sizes = per_axis("conv2d_weight_norm", 2, "kernel_size", kernel_size, 1)
     return _build(Conv2d, (out_channels, in_channels // cfg.groups, *sizes), in_channels, cfg, vb, bias)  # type: ignore[no-any-return]
 
 

@@ -20,6 +20,8 @@ from .base import Base, apply
 if TYPE_CHECKING:
     from .core import Tensor
 
+_MOST = 2**24  # windows along an axis: where each lies is listed
+
 
 class PoolMethods(Base):
     """Pooling. `kernel`, `stride` and `padding` take an int, or one an axis; the stride is the kernel's size where none is given.
@@ -219,6 +221,8 @@ def _windows(
 def _even(name: str, shape: Shape, axes: int, size: PerAxis) -> Spans:
     """So many windows along each axis."""
     places = per_axis(name, axes, "size", size, 1)
+    if max(places) > _MOST:
+        raise Error(f"{name}: sizes are at most {_MOST}, got {show(places)}")
     check_rank(shape, axes + 2)
     return _adapted(name, shape, places)
 
