@@ -204,6 +204,8 @@ def resolve_dims(shape: Shape, dims: Dims, op: str) -> Shape:
 
     Raises: DimOutOfRange, DuplicateDimIndex.
     """
+    if type(dims) is int:
+        return (resolve_dim(shape, dims, op),)
     given: tuple[Dim, ...] = tuple(dims) if isinstance(dims, Sequence) else (dims,)
     found = tuple(resolve_dim(shape, d, op) for d in given)
     if len(set(found)) != len(found):

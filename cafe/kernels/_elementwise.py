@@ -210,5 +210,5 @@ def _strided(
 
 def _strides(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     """x's strides in bytes when broadcast to shape: 0 where it repeats."""
-    own = tuple(0 if n == 1 else s for n, s in zip(x.shape, x.strides))
-    return (0,) * (len(shape) - x.ndim) + own
+    own = tuple(0 if n == 1 else s for n, s in zip(x.shape, x.strides)) if 1 in x.shape else x.strides
+    return own if x.ndim == len(shape) else (0,) * (len(shape) - x.ndim) + own

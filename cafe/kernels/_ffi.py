@@ -129,6 +129,8 @@ _STRIDED = {F32: "float *", F64: "double *"}
 
 def addr(array: Array) -> Any:
     """The pointer of a float array's first element, whatever its strides. The caller keeps the array alive."""
+    if array.flags.c_contiguous:  # a microsecond less
+        return _BY_DTYPE[array.dtype](array)
     return ffi.cast(_STRIDED[array.dtype], array.__array_interface__["data"][0])
 
 

@@ -151,7 +151,10 @@ def where_ref(condition: Array, a: Array, b: Array) -> Array:
 
 def full_like(x: Array, value: float) -> Array:
     """An array of x's shape and dtype that holds one number everywhere: for a large x a view of that number, not to be written to."""
-    return full_like_ref(x, value) if x.size < _FEW else np.broadcast_to(np.full((), value, x.dtype), x.shape)
+    shape = x.shape
+    y: Array = np.empty(shape if x.size < _FEW else (), x.dtype)
+    y.fill(value)
+    return y if y.shape == shape else np.broadcast_to(y, shape)
 
 
 @primitive

@@ -194,14 +194,14 @@ def _arg(kernels: dict[np.dtype[np.generic], _ffi.Kernel], x: Array, dim: int, k
 def _along(kernel: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     """Reduces dims in C, as (outer, n, inner). Dims that are no neighbours are first brought to the end."""
     f, p = kernel
-    shape, (first, *_, last) = x.shape, (dims * 2 if len(dims) == 1 else sorted(dims))
-    kept = tuple(n for d, n in enumerate(shape) if d not in dims)
-    n = prod(shape[d] for d in dims)
-    if last - first + 1 == len(dims):
-        x, outer, inner = memory.dense(x), prod(shape[:first]), prod(shape[last + 1 :])
-    else:
-        x = memory.dense(x.transpose([d for d in range(x.ndim) if d not in dims] + sorted(dims)))
-        outer, inner = prod(kept), 1
-    y: Array = memory.empty(tuple(1 if d in dims else m for d, m in enumerate(shape)) if keepdim else kept, x.dtype)
-    _ffi.check(f(p(y), p(x), outer, n, inner))
+    shape, first, last = x.shape, builtins.min(dims), builtins.max(dims)
+    before, after = shape[:first], shape[last + 1 :]
+    if last - first + 1 != len(dims):
+        x = x.transpose([d for d in range(x.ndim) if d not in dims] + sorted(dims))
+        before, after = x.shape[: -len(dims)], ()
+    x = memory.dense(x)
+    outer, inner = prod(before), prod(after)
+    kept = tuple([1 if d in dims else m for d, m in enumerate(shape)]) if keepdim else before + after
+    y: Array = memory.empty(kept, x.dtype)
+    _ffi.check(f(p(y), p(x), outer, x.size // (outer * inner) if outer * inner else 0, inner))
     return y

@@ -64,9 +64,9 @@ class Both:
 def _sum_leave(dtype: np.dtype[Any], args: tuple[Any, ...]) -> float:
     """What a sum may be off where its terms cancel, in epsilons.
 
-    The kernel adds four neighbours of a slot in float32 before it widens them: each number goes through two sums, each rounded by half an
-    epsilon at most. Its float32 twin widens first and gets no such leave. In float64 the reference is a float64 sum itself, no nearer than a
-    few epsilons.
+    The kernel adds four neighbours of a slot in float32 before it widens them: each number goes through two sums, each rounded by half
+    an epsilon at most. Its float32 twin widens first and gets no such leave. In float64 the reference is a float64 sum itself, no nearer
+    than a few epsilons.
     """
     x, *rest = args
     return (1.0 if dtype == np.float32 else ULPS) * scale(kernels.twins.sum(np.abs(x), *rest))
