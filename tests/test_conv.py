@@ -325,6 +325,25 @@ def test_nothing_to_convolve(x: Any, w: Any, y: Any) -> None:
     assert grads[xv].shape == x and grads[wv].shape == w and not grads[wv].numpy().any()
 
 
+NOTHING_TRANSPOSED = [
+    ((0, 3, 5, 5), (3, 4, 3, 3)),
+    ((0, 3, 5), (3, 4, 2)),
+    ((2, 0, 5, 5), (0, 4, 3, 3)),
+    ((2, 3, 5, 5), (3, 0, 3, 3)),
+]
+
+
+@pytest.mark.parametrize("x, w", NOTHING_TRANSPOSED)
+@pytest.mark.parametrize("stride", [1, 2])
+def test_nothing_to_convolve_transposed(x: Any, w: Any, stride: int) -> None:
+    xv, wv = Var(np.ones(x, np.float32)), Var(np.ones(w, np.float32))
+    out = xv.conv_transpose2d(wv, stride=stride) if len(x) == 4 else xv.conv_transpose1d(wv, stride=stride)
+    grads = out.sum_all().backward()
+
+    assert out.shape == (x[0], w[1], *((x[2] - 1) * stride + w[2],) * (len(x) - 2)) and not out.numpy().any()
+    assert grads[xv].shape == x and grads[wv].shape == w and not grads[wv].numpy().any()
+
+
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 def test_half_precision_is_the_float32_result_rounded_once(dtype: DType, rng: np.random.Generator) -> None:
     x, w = (Tensor(rng.standard_normal(s).astype(np.float32)).to_dtype(dtype) for s in ((2, 3, 6, 6), (4, 3, 3, 3)))
