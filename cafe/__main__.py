@@ -26,14 +26,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _inspect(options: argparse.Namespace) -> None:
-    """Prints what is in a file; status 1 where that could not be found out, or where the file asks for more than tensors."""
+    """Prints what is in a file; status 1 where that could not be found out of all its tensors, or where it asks for more than tensors."""
     try:
         found = inspect(options.file, statistics=not options.no_statistics)
     except Error as error:
         notes = [f"  {printable(note)}" for note in getattr(error, "__notes__", []) if note != f"in {options.file}"]
         sys.exit("\n".join([f"python -m cafe inspect: {options.file}: {printable(str(error).removeprefix(f'{options.file}: '))}", *notes]))
     print(found.to_json() if options.json else found)
-    if found.refused:
+    if found.refused or any(entry.problem is not None for entry in found.entries):
         sys.exit(1)
 
 

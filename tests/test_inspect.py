@@ -208,3 +208,12 @@ def test_what_goes_wrong_is_one_line_and_a_status(here: pathlib.Path) -> None:
     with pytest.raises(SystemExit) as left:
         main(["inspect"])
     assert left.value.code == 2
+
+
+def test_an_archive_with_objects_shows_what_it_can_and_says_so_by_its_status(here: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(here / "mixed.npz", a=np.ones(2), b=np.array([None], object))
+    with pytest.raises(SystemExit) as left:
+        main(["inspect", "mixed.npz"])
+
+    assert left.value.code == 1
+    assert "an object array is a pickle" in capsys.readouterr().out
