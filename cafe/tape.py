@@ -177,13 +177,17 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     given = arrays if half is None or op.moves else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     y, saved, const = out if isinstance(out, Result) else (out, None, None)
+    wide = y
     if half is not None and not op.moves and y.dtype == _F32:
         y = kernels.cast(y, half)
     dtype = y.dtype
     if not tracked or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):
         return y, None, const
     halves = half is not None or (dtype is not _F32 and is_half(dtype))
-    return y, Node(op, operands, parents, arrays, halves, y, saved, const), const
+    node = Node(op, operands, parents, arrays, halves, y, saved, const)
+    if halves and op.wide:
+        node.y = wide
+    return y, node, const
 
 
 def _traced_forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
@@ -270,7 +274,8 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     node.need = _ALONE if len(inputs) == 1 else [parent is not None for parent in node.parents]
     record: Record = node
     if graph is not None:
-        record = Record(node.need, None if node.y is None else graph.wrap(node.y, node), None, _wrap_const(graph, node.const))
+        y = node.y if node.y is None or node.y.dtype == node.dtype else kernels.cast(node.y, node.dtype)
+        record = Record(node.need, None if y is None else graph.wrap(y, node), None, _wrap_const(graph, node.const))
         inputs = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(inputs, node.parents)]
     elif node.half:
         record = Record(node.need, _widen(node.y), node.saved, node.const)

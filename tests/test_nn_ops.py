@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -217,3 +218,19 @@ def test_a_border_is_repeated() -> None:
     x = np.random.default_rng(0).normal(size=(1, 2, 3, 4))
     assert ops.replication_pad2d(Tensor(x), 2).tolist() == np.pad(x, [(0, 0), (0, 0), (2, 2), (2, 2)], mode="edge").tolist()
     gradcheck(lambda t: ops.replication_pad2d(t, 1), x)
+
+
+@pytest.mark.parametrize(("dtype", "half_a_step"), [("f16", 2.0**-11), ("bf16", 2.0**-8)])
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [
+        (Tensor.tanh, lambda x: 1.0 / np.cosh(x) ** 2),
+        (ops.sigmoid, lambda x: 1.0 / ((1.0 + np.exp(-x)) * (1.0 + np.exp(x)))),
+    ],
+)
+def test_slopes_of_halves_have_their_digits_where_values_have_none(function: Any, slope: Any, dtype: str, half_a_step: float) -> None:
+    x = Var(np.linspace(-5.0, 5.0, 201).astype(np.float32), dtype)  # tanh 5 is 1 in either of them
+    got = function(x).sum_all().backward()[x].to_dtype("f64").numpy()
+    true = slope(x.to_dtype("f64").numpy())
+
+    assert float(np.max(np.abs(got - true) / true)) <= 1.01 * half_a_step

@@ -107,7 +107,7 @@ def softmax_last_dim(xs: Tensor) -> Tensor:
 
 
 def sigmoid(xs: Tensor) -> Tensor:
-    """1 / (1 + e^−x), without overflow. Gradient: g y (1 − y).
+    """1 / (1 + e^−x), without overflow. Gradient: g y (1 − y); of F16 and BF16 with y before it is rounded (with `create_graph` after).
 
     Raises: UnsupportedDTypeForOp for integers.
     Source: candle-nn/src/ops.rs, sigmoid.

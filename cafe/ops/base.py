@@ -57,6 +57,8 @@ class Op:
     name:  how errors and traces call it.
     keep:  what backward needs, one letter each: inputs by position ("0", "01"; "*" for all), the output ("y").
     moves: it only moves numbers, so any dtype goes through as it is; others compute F16 and BF16 in F32 and round once.
+    wide: of F16 and BF16 its backward is given the output as it was before it was rounded: where that is near a bound the rounded one
+        has no digits of the slope left.
     views: its output may be a view of its first input.
     fresh: the gradients that its backward gives share memory with nothing: not with what it was given, not with each other. The tape
         takes them for a variable's as they are; those of other rules it copies unless it sees that nobody holds them.
@@ -66,6 +68,7 @@ class Op:
     name: str = "op"
     keep: ClassVar[str] = ""
     moves: ClassVar[bool] = False
+    wide: ClassVar[bool] = False
     views: ClassVar[bool] = False
     fresh: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True

@@ -19,8 +19,9 @@ class Unary(Op):
 
     fresh = True
 
-    def __init__(self, name: str, keep: str, slope: Slope | None) -> None:
+    def __init__(self, name: str, keep: str, slope: Slope | None, wide: bool = False) -> None:
         self.name, self._slope = name, slope
+        self.wide = wide  # type: ignore[misc]
         self.keep = keep  # type: ignore[misc]
         self.differentiable = slope is not None  # type: ignore[misc]
 
@@ -44,11 +45,11 @@ TABLE: tuple[Unary, ...] = (
     Unary("log", "0", lambda xp, g, x: xp.div(g, x)),
     Unary("sin", "0", lambda xp, g, x: xp.mul(g, xp.cos(x))),
     Unary("cos", "0", lambda xp, g, x: xp.neg(xp.mul(g, xp.sin(x)))),
-    Unary("tanh", "y", lambda xp, g, y: xp.tanh_backward(g, y)),
+    Unary("tanh", "y", lambda xp, g, y: xp.tanh_backward(g, y), wide=True),
     Unary("erf", "0", lambda xp, g, x: xp.mul(g, xp.affine(xp.exp(xp.neg(xp.sqr(x))), 2.0 / math.sqrt(math.pi), 0.0))),
     # activations
     Unary("relu", "y", lambda xp, g, y: xp.relu_backward(g, y)),
-    Unary("sigmoid", "y", lambda xp, g, y: xp.sigmoid_backward(g, y)),
+    Unary("sigmoid", "y", lambda xp, g, y: xp.sigmoid_backward(g, y), wide=True),
     Unary("softplus", "0", lambda xp, g, x: xp.mul(g, xp.sigmoid(x))),
     Unary("silu", "0", lambda xp, g, x: xp.silu_backward(g, x)),
     Unary("gelu", "0", lambda xp, g, x: xp.gelu_backward(g, x)),

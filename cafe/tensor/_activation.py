@@ -38,7 +38,7 @@ class ActivationMethods(Base):
 
         Shape: any → the same.
         Raises: UnsupportedDTypeForOp for integers.
-        Gradient: g (1 − y²).
+        Gradient: g (1 − y²); of F16 and BF16 with y before it is rounded (with `create_graph` after).
         Source: candle-core/src/op.rs, Tanh.
 
         >>> import cafe
