@@ -407,6 +407,14 @@ int64_t cafe_conv_work(const int64_t *geometry, int64_t size);
 int cafe_conv_f32(float *y, const float *x, const float *w, const float *bias, float *work, const int64_t *geometry);
 int cafe_conv_f64(double *y, const double *x, const double *w, const double *bias, double *work, const int64_t *geometry);
 
+/* The same, and a batch norm of it by given statistics, (y - mean) / sqrt(var + eps) scale + shift, and with `relu` ReLU of that, each block
+ * while it is near: the bits of cafe_channel_norm and CAFE_RELU of what cafe_conv gives. mean, var, scale and shift (O); the latter two may be
+ * NULL. After CAFE_NOT_FINITE y is worth nothing. With x NULL only what follows is done, to the y there is. */
+int cafe_conv_norm_f32(float *y, const float *x, const float *w, const float *bias, float *work, const int64_t *geometry, const float *mean,
+                       const float *var, const float *scale, const float *shift, double eps, int relu);
+int cafe_conv_norm_f64(double *y, const double *x, const double *w, const double *bias, double *work, const int64_t *geometry, const double *mean,
+                       const double *var, const double *scale, const double *shift, double eps, int relu);
+
 /* Its gradients, overwritten: dx from dy and w, dw from dy and x. They fail as the forward does. */
 int64_t cafe_conv_input_grad_work(const int64_t *geometry, int64_t size);
 int cafe_conv_input_grad_f32(float *dx, const float *dy, const float *w, float *work, const int64_t *geometry);

@@ -120,6 +120,7 @@ struct ENTRY(conv_call) {
     struct conv_grains g;
     int64_t m, parts; /* output channels of an item, items that share a block */
     int64_t images;   /* of an item */
+    const struct cafe_conv_then *then; /* or NULL */
     int64_t scratch;  /* elements that an item needs */
     atomic_int status;
 };
@@ -153,8 +154,11 @@ static void ENTRY(conv_task)(void *context, int64_t begin, int64_t end) {
         int64_t image = i / call->parts / blocks / p->groups * call->images, o = group * m + first;
         struct cafe_conv_block b = cafe_conv_block(p, call->cut, block);
         b.images = cafe_min(call->images, p->n - image);
-        ENTRY(conv_choose)(p)(call->y + (image * p->o + o) * p->oh * p->ow, call->x + (image * p->c + group * c) * p->h * p->w,
+        T *y = call->y + (image * p->o + o) * p->oh * p->ow;
+        ENTRY(conv_choose)(p)(y, call->x + (image * p->c + group * c) * p->h * p->w,
                               call->w + o * c * p->kh * p->kw, call->bias ? call->bias + o : NULL, cafe_min(call->m, m - first), p, &b, scratch);
+        for (int64_t k = 0; call->then && k < b.images; k++)
+            TABLE->conv_then(y + k * p->o * p->oh * p->ow + b.row * p->ow + b.col, o, cafe_min(call->m, m - first), b.rows * b.cols, p->oh * p->ow, call->then);
     }
 }
 
@@ -178,11 +182,14 @@ static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
     return atomic_load(&call->status);
 }
 
-/* Items: images, in their outputs' planes. */
-static void ENTRY(conv_bias_task)(void *context, int64_t begin, int64_t end) {
+/* What comes after all sums. Items: images, in their outputs' planes. */
+static void ENTRY(conv_after_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(conv_call) *call = context;
     const int64_t o = call->p.o, places = call->p.oh * call->p.ow;
-    for (int64_t i = begin; i < end; i++) TABLE->conv_bias(call->y + i * o * places, places, call->bias, o, places);
+    for (int64_t i = begin; i < end; i++) {
+        if (call->bias) TABLE->conv_bias(call->y + i * o * places, places, call->bias, o, places);
+        if (call->then) TABLE->conv_then(call->y + i * o * places, 0, o, places, places, call->then);
+    }
 }
 
 /* The patches of all images to `cols`, and products with them. */
@@ -192,17 +199,30 @@ static int ENTRY(conv_of_patches)(struct ENTRY(conv_call) *call, T *cols, const 
     const int64_t batch[6] = {p->n, p->groups, 0, m * depth, p->groups * depth * places, depth * places};
     int status = ENTRY(im2col)(cols, call->x, geometry);
     if (status == CAFE_OK) status = ENTRY(matmul_batch)(call->y, call->w, cols, m, depth, places, depth, 1, places, 1, 2, batch);
-    if (call->bias) cafe_for(p->n, 1, p->n * p->o * places, CAFE_SERIAL_CHEAP, ENTRY(conv_bias_task), call);
+    if (call->bias || call->then) cafe_for(p->n, 1, p->n * p->o * places, CAFE_SERIAL_CHEAP, ENTRY(conv_after_task), call);
     return status;
 }
 
-int ENTRY(conv)(T *y, const T *x, const T *w, const T *bias, T *work, const int64_t *geometry) {
-    struct ENTRY(conv_call) call = {.y = y, .x = x, .w = w, .bias = bias, .p = conv_read(geometry)};
+static int ENTRY(conv_forward)(T *y, const T *x, const T *w, const T *bias, T *work, const int64_t *geometry, const struct cafe_conv_then *then) {
+    struct ENTRY(conv_call) call = {.y = y, .x = x, .w = w, .bias = bias, .p = conv_read(geometry), .then = then};
     const struct cafe_conv *p = &call.p;
     if (p->n * p->o * p->oh * p->ow == 0) return CAFE_OK;
     const int64_t m = conv_winograd(p, sizeof(T)), taps = p->kh * p->kw, c = p->c / p->groups;
-    if (m) return ENTRY(winograd)(y, x, w, bias, work, p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, c * taps, taps, 0});
+    if (m) return ENTRY(winograd)(y, x, w, bias, work, p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, c * taps, taps, 0}, then);
     return p->algorithm == CAFE_CONV_IM2COL ? ENTRY(conv_of_patches)(&call, work, geometry) : ENTRY(conv_run)(&call);
+}
+
+int ENTRY(conv)(T *y, const T *x, const T *w, const T *bias, T *work, const int64_t *geometry) {
+    return ENTRY(conv_forward)(y, x, w, bias, work, geometry, NULL);
+}
+
+int ENTRY(conv_norm)(T *y, const T *x, const T *w, const T *bias, T *work, const int64_t *geometry, const T *mean, const T *var, const T *scale,
+                     const T *shift, double eps, int relu) {
+    const struct cafe_conv_then then = {mean, var, scale, shift, eps, relu};
+    if (x) return ENTRY(conv_forward)(y, x, w, bias, work, geometry, &then);
+    struct ENTRY(conv_call) call = {.y = y, .p = conv_read(geometry), .then = &then};
+    cafe_for(call.p.n, 1, call.p.n * call.p.o * call.p.oh * call.p.ow, CAFE_SERIAL_CHEAP, ENTRY(conv_after_task), &call);
+    return CAFE_OK;
 }
 
 /* ---- the gradient of the input ---- */
@@ -239,7 +259,7 @@ static void ENTRY(conv_turn_task)(void *context, int64_t begin, int64_t end) {
 static int ENTRY(conv_turned)(T *dx, const T *dy, const T *w, T *work, const struct cafe_conv *p) {
     struct ENTRY(conv_call) turn = {.y = work, .w = w, .p = *p}, call = {.y = dx, .x = dy, .w = work, .p = conv_turn(p)};
     const int64_t m = conv_winograd(&call.p, sizeof(T)), taps = p->kh * p->kw, c = p->c / p->groups;
-    if (m) return ENTRY(winograd)(dx, dy, w, NULL, work, &call.p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, taps, c * taps, 1});
+    if (m) return ENTRY(winograd)(dx, dy, w, NULL, work, &call.p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, taps, c * taps, 1}, NULL);
     cafe_for(p->c, 1, p->o / p->groups * p->c * p->kh * p->kw, CAFE_SERIAL_CHEAP, ENTRY(conv_turn_task), &turn);
     return ENTRY(conv_run)(&call);
 }

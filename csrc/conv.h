@@ -25,6 +25,14 @@ struct cafe_conv_block {
     int64_t row, rows, col, cols, images;
 };
 
+/* What is made of a forward's outputs while they are near: a batch norm by given statistics, and ReLU of it. A number for each of the O
+ * channels out, in the outputs' type; w and b may be NULL. */
+struct cafe_conv_then {
+    const void *mean, *var, *w, *b;
+    double eps;
+    int relu;
+};
+
 /* A kernel of one place that takes every place: the output is the product of w with the input as it lies. */
 static inline int cafe_conv_is_product(const struct cafe_conv *p) {
     return p->kh * p->kw == 1 && p->sh == 1 && p->sw == 1 && p->ph == 0 && p->pw == 0 && p->oh == p->h && p->ow == p->w;

@@ -53,6 +53,7 @@ struct ENTRY(winograd_call) {
     struct cafe_winograd g;
     struct winograd_grains grains;
     struct cafe_winograd_weights weights;
+    const struct cafe_conv_then *then; /* or NULL */
     int64_t m, parts; /* channels out of an item, items that share a block */
     int64_t scratch;
     atomic_int status, strange;
@@ -82,6 +83,15 @@ static void ENTRY(winograd_kernel_task)(void *context, int64_t begin, int64_t en
     }
 }
 
+/* What follows for the places of a block: whole rows lie in one run. */
+static void ENTRY(winograd_follow)(T *y, int64_t o, int64_t n, const struct ENTRY(winograd_call) *call, const struct cafe_conv_block *b) {
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = call->g.m, top = b->row * m, left = b->col * m, rows = cafe_min(b->rows * m, p->oh - top), cols = cafe_min(b->cols * m, p->ow - left);
+    const int64_t runs = cols == p->ow ? 1 : rows, run = cols == p->ow ? rows * cols : cols, places = p->oh * p->ow;
+    for (int64_t image = 0; image < b->images; image++)
+        for (int64_t i = 0; i < runs; i++) TABLE->conv_then(y + image * p->o * places + (top + i) * p->ow + left, o, n, run, places, call->then);
+}
+
 /* Items: runs of images, groups, blocks of tiles, parts of the channels out. */
 static void ENTRY(winograd_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(winograd_call) *call = context;
@@ -94,15 +104,18 @@ static void ENTRY(winograd_task)(void *context, int64_t begin, int64_t end) {
         int64_t first = i % call->parts * call->m, block = i / call->parts % blocks, group = i / call->parts / blocks % p->groups;
         int64_t image = i / call->parts / blocks / p->groups * g->images, o = group * g->o + first;
         struct cafe_conv_block b = cafe_winograd_block(g, block, cafe_min(g->images, p->n - image));
-        TABLE->winograd(call->y + (image * p->o + o) * p->oh * p->ow, call->x + (image * p->c + group * g->c) * p->h * p->w,
+        T *y = call->y + (image * p->o + o) * p->oh * p->ow;
+        TABLE->winograd(y, call->x + (image * p->c + group * g->c) * p->h * p->w,
                         call->u + group * g->spots * g->wide * g->c, call->bias ? call->bias + o : NULL, first, cafe_min(call->m, g->o - first), g, p,
                         &b, &strange, scratch);
+        if (call->then) ENTRY(winograd_follow)(y, o, cafe_min(call->m, g->o - first), call, &b);
     }
     if (strange) atomic_store(&call->strange, 1);
 }
 
-int ENTRY(winograd)(T *y, const T *x, const T *w, const T *bias, T *u, const struct cafe_conv *p, int64_t m, struct cafe_winograd_weights weights) {
-    struct ENTRY(winograd_call) call = {.y = y, .x = x, .w = w, .bias = bias, .u = u, .p = *p, .g = cafe_winograd(p, m), .weights = weights};
+int ENTRY(winograd)(T *y, const T *x, const T *w, const T *bias, T *u, const struct cafe_conv *p, int64_t m, struct cafe_winograd_weights weights,
+                    const struct cafe_conv_then *then) {
+    struct ENTRY(winograd_call) call = {.y = y, .x = x, .w = w, .bias = bias, .u = u, .p = *p, .g = cafe_winograd(p, m), .weights = weights, .then = then};
     struct cafe_winograd *g = &call.g;
     const int64_t kernels = p->groups * (g->wide / CAFE_WINOGRAD_RUN) * cafe_ceil_div(g->c, CHANNELS);
     cafe_for(kernels, 1, 2 * p->o * g->c * g->spots, CAFE_SERIAL_CHEAP, ENTRY(winograd_kernel_task), &call);

@@ -62,14 +62,14 @@ static inline int64_t cafe_winograd_window(const struct cafe_winograd *g, int64_
 /* Tiles of a whole block. */
 static inline int64_t cafe_winograd_tiles(const struct cafe_winograd *g) { return g->images * g->cut.rows * g->cut.cols; }
 
-/* y of x and w by F(m x m): `u` is room for cafe_winograd_kernels elements. dw of dy and x: `work`, for ..._weight_grad_work. bias may be
- * NULL. CAFE_NO_MEMORY, CAFE_NOT_FINITE. */
+/* y of x and w by F(m x m): `u` is room for cafe_winograd_kernels elements. dw of dy and x: `work`, for ..._weight_grad_work. bias and `then` may
+ * be NULL. CAFE_NO_MEMORY, CAFE_NOT_FINITE. */
 int64_t cafe_winograd_kernels(const struct cafe_conv *p, int64_t m);
 int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p);
 int cafe_winograd_f32(float *y, const float *x, const float *w, const float *bias, float *u, const struct cafe_conv *p, int64_t m,
-                      struct cafe_winograd_weights weights);
+                      struct cafe_winograd_weights weights, const struct cafe_conv_then *then);
 int cafe_winograd_f64(double *y, const double *x, const double *w, const double *bias, double *u, const struct cafe_conv *p, int64_t m,
-                      struct cafe_winograd_weights weights);
+                      struct cafe_winograd_weights weights, const struct cafe_conv_then *then);
 int cafe_winograd_weight_grad_f32(float *dw, const float *dy, const float *x, float *work, const struct cafe_conv *p, int64_t m);
 int cafe_winograd_weight_grad_f64(double *dw, const double *dy, const double *x, double *work, const struct cafe_conv *p, int64_t m);
 

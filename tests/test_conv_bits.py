@@ -11,7 +11,7 @@ import pytest
 
 from cafe import kernels
 from cafe.kernels import _ffi
-from cafe.kernels.conv import Geometry
+from cafe.kernels.conv import ALGORITHMS, Geometry
 from cafe.testing import assert_close, assert_same_bits
 
 pytestmark = pytest.mark.skipif(_ffi.BACKEND != "c", reason="NumPy's products have orders of their own")
@@ -118,6 +118,36 @@ def test_what_needs_no_patches_has_the_gradient_of_patches(name: str) -> None:
     got, expected = (v.conv_weight_grad(g, x, w.shape[2:], geometry) for v in (kernels, kernels.twins))
     assert_close(got, expected, 1e-14)
     assert_same_bits(kernels.conv(x, w, b, geometry), kernels.conv(x, w, None, geometry) + b.reshape(1, -1, 1, 1))
+
+
+NORMED = {**CASES, "3x3, small images": ((9, 20, 7, 7), (40, 20, 3, 3), PLAIN), "3x3, wide": ((2, 17, 9, 300), (33, 17, 3, 3), PLAIN)}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NORMED)
+def test_a_norm_and_relu_of_a_convolution_have_the_bits_of_the_three_apart(name: str, dtype: Any, threads: None) -> None:
+    rng, (x_shape, w_shape, geometry) = np.random.default_rng(0), NORMED[name]
+    x, w = rng.standard_normal(x_shape).astype(dtype), rng.standard_normal(w_shape).astype(dtype)
+    b, mean, scale, shift = rng.standard_normal((4, w_shape[0])).astype(dtype)
+    var = rng.random(w_shape[0]).astype(dtype)
+    for algorithm in ALGORITHMS:
+        chosen = replace(geometry, algorithm=algorithm)
+        for bias, *both in ((b, scale, shift), (None, None, None)):
+            y = kernels.channel_norm(kernels.conv(x, w, bias, chosen), mean, var, *both, 1e-5)
+            for n in (1, 2):
+                _ffi.set_num_threads(n)
+                assert_same_bits(kernels.conv_norm(x, w, bias, chosen, mean, var, *both, 1e-5), y, algorithm)
+                assert_same_bits(kernels.conv_norm(x, w, bias, chosen, mean, var, *both, 1e-5, "relu"), kernels.relu(y), algorithm)
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan, 3e38])
+def test_what_is_not_finite_goes_through_norm_and_relu_as_it_would_alone(odd: float) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((2, 20, 12, 12)).astype(np.float32), rng.standard_normal((24, 20, 3, 3)).astype(np.float32)
+    x[1, 3, 5, 5], mean, var = odd, np.zeros(24, np.float32), np.ones(24, np.float32)
+    apart = kernels.relu(kernels.channel_norm(kernels.conv(x, w, None, PLAIN), mean, var, None, None, 1e-5))
+
+    assert_same_bits(kernels.conv_norm(x, w, None, PLAIN, mean, var, None, None, 1e-5, "relu"), apart)
 
 
 def test_a_bias_is_added_at_the_end() -> None:

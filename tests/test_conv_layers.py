@@ -11,8 +11,9 @@ import pytest
 from safetensors.numpy import load_file
 
 import cafe
-from cafe import DType, Error, Tensor, Var, nn
-from cafe.testing import assert_close, gradcheck
+from cafe import DType, Error, Tensor, Var, nn, no_grad
+from cafe.errors import ShapeMismatchBinaryOp
+from cafe.testing import assert_close, assert_same_bits, gradcheck
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -185,3 +186,38 @@ def test_snake(rng: np.random.Generator) -> None:
     assert nn.Snake1d(Tensor(alpha))(Tensor(x).reshape((2, 3, 5, 1))).shape == (2, 3, 5, 1)
     for order in (1, 2):
         gradcheck(lambda t, a: nn.Snake1d(a)(t), x, alpha, order=order)
+
+
+# -- with the batch norm that follows
+
+
+@pytest.mark.parametrize("dtype", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("activation", [None, nn.Activation.Relu, nn.Activation.Silu])
+def test_a_norm_in_use_is_computed_with_the_convolution_before_it(activation: Any, dtype: str) -> None:
+    x, w, b = (Tensor.randn(0, 1, shape).to_dtype(dtype) for shape in ((2, 3, 9, 8), (5, 3, 3, 3), (5,)))
+    mean, scale, shift = (Tensor.randn(0, 1, 5).to_dtype(dtype) for _ in range(3))
+    for weight, bias, both in ((w, b, (scale, shift)), (w, None, (None, None)), (Var(w), b, (scale, shift))):
+        layer, bn = nn.Conv2d(weight, bias, nn.Conv2dConfig(padding=1)), nn.BatchNorm(5, mean, mean.sqr(), *both)
+        apart = bn.forward_t(layer(x), False)
+        apart = apart if activation is None else activation(apart)
+        net = nn.seq(layer, bn) if activation is None else nn.seq(layer, bn, activation)
+        for together in (layer.normed(x, bn, activation), net.forward_t(x, False)):
+            assert_same_bits(together, apart)
+            assert together.track_op() == apart.track_op()
+        with no_grad():
+            assert_same_bits(net.forward_t(x, False), apart)
+        assert_same_bits(net.forward_all(x, False)[0], layer(x))
+
+
+def test_a_norm_in_training_is_told_so_behind_a_convolution() -> None:
+    x, layer = Tensor.randn(0, 1, (4, 3, 9)), nn.Conv1d(Tensor.randn(0, 1, (5, 3, 3)))
+    bn, other = (nn.BatchNorm(5, Tensor.zeros(5), Tensor.ones(5)) for _ in range(2))
+
+    assert_same_bits(nn.seq(layer, bn, nn.Activation.Relu).forward_t(x, True), other.forward_train(layer(x)).relu())
+    assert_same_bits(bn.running_mean, other.running_mean)
+
+
+def test_a_norm_of_other_channels_is_refused_as_on_its_own() -> None:
+    x, layer, bn = Tensor.randn(0, 1, (4, 3, 9)), nn.Conv1d(Tensor.randn(0, 1, (5, 3, 3))), nn.BatchNorm(4, Tensor.zeros(4), Tensor.ones(4))
+    with pytest.raises(ShapeMismatchBinaryOp):
+        layer.normed(x, bn)

@@ -33,6 +33,7 @@ from . import _ffi, memory
 from .base import XP, composition, primitive, twins
 
 _CONV = _ffi.kernel("conv")
+_NORM = _ffi.kernel("conv_norm")
 _INPUT_GRAD = _ffi.kernel("conv_input_grad")
 _WEIGHT_GRAD = _ffi.kernel("conv_weight_grad")
 _IM2COL = _ffi.kernel("im2col")
@@ -159,6 +160,58 @@ def conv_ref(xp: XP, x: Array, w: Array, b: Array | None, geometry: Geometry) ->
     y = xp.matmul(_rows(xp, w, groups), _columns(xp, cols, groups, axes))
     y = xp.reshape(y, (x.shape[0], w.shape[0], *cols.shape[-axes:]))
     return y if b is None else xp.add(y, xp.reshape(b, (w.shape[0], *(1,) * axes)))
+
+
+def conv_norm(
+    x: Array,
+    w: Array,
+    b: Array | None,
+    geometry: Geometry,
+    mean: Array,
+    var: Array,
+    scale: Array | None,
+    shift: Array | None,
+    eps: float,
+    then: str = "",
+) -> Array:
+    """(conv(x, w, b) − mean) / √(var + eps) scale + shift, all (O), and the verb `then` of it ("relu", or none): the bits of the verbs one
+    after the other, a block of outputs at a time.
+    """
+    others = (w, b, mean, var, scale, shift)
+    found = _NORM.get(x.dtype)
+    if found is None or not 3 <= x.ndim <= 4 or any(a is not None and a.dtype is not x.dtype for a in others):
+        return twins.conv_norm(x, w, b, geometry, mean, var, scale, shift, eps, then)
+    places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
+    y: Array = memory.empty((x.shape[0], w.shape[0], *places), x.dtype)
+    f, p = found
+    sizes = _sizes(x.shape, w.shape, places, geometry)
+    work: Array = memory.empty((_ffi.lib.cafe_conv_work(sizes, x.itemsize),), x.dtype)
+    kept = [a if a is None else memory.dense(a) for a in others]
+    w_, b_, *norm = (_ffi.NULL if a is None else p(a) for a in kept)
+    status = f(p(y), p(memory.dense(x)), w_, b_, p(work), sizes, *norm, eps, then == "relu")
+    if status == _NOT_FINITE:  # Winograd's algorithm has spread something: conv knows what to do
+        y, status = conv(x, w, b, geometry), 0
+        f(p(y), _ffi.NULL, w_, b_, p(work), sizes, *norm, eps, then == "relu")
+    _ffi.check(status)
+    return y
+
+
+@composition
+def conv_norm_ref(
+    xp: XP,
+    x: Array,
+    w: Array,
+    b: Array | None,
+    geometry: Geometry,
+    mean: Array,
+    var: Array,
+    scale: Array | None,
+    shift: Array | None,
+    eps: float,
+    then: str = "",
+) -> Array:
+    y = xp.channel_norm(xp.conv(x, w, b, geometry), mean, var, scale, shift, eps)
+    return getattr(xp, then)(y) if then else y
 
 
 def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometry) -> Array:

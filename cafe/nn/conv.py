@@ -1,21 +1,28 @@
 """Convolution layers: a weight, a bias and a configuration over the methods of Tensor (floor 6).
 
-    cfg = Conv2dConfig(padding=1)
-    layer = conv2d(3, 64, 3, cfg, vb.pp("c1"))        # in, out, kernel size, configuration, names
-    layer(x)                                          # (N, 3, H, W) → (N, 64, H, W)
+cfg = Conv2dConfig(padding=1)
+layer = conv2d(3, 64, 3, cfg, vb.pp("c1"))        # in, out, kernel size, configuration, names
+layer(x)                                          # (N, 3, H, W) → (N, 64, H, W)
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from cafe import tape
+from cafe.dtype import DType
 from cafe.errors import Error
+from cafe.kernels.conv import Geometry
+from cafe.ops import conv as rules
+from cafe.ops.base import Op
 from cafe.shape import per_axis, whole
 from cafe.tensor._conv import Padding, PerAxis, convolve, convolve_transpose
 from cafe.tensor.core import Tensor
 
+from .activation import Activation
 from .building import builds
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
@@ -89,7 +96,57 @@ class _Layer(Module):
         return f"{type(self).__name__}(weight {self.weight.dims()}{'' if self.bias is not None else ', no bias'}, {self.config!r})"
 
 
-class Conv1d(_Layer):
+class _Conv(_Layer):
+    """What Conv1d and Conv2d do alike."""
+
+    __slots__ = ()
+    _axes: ClassVar[int]
+
+    def forward(self, xs: Tensor) -> Tensor:
+        """w ∗ xs + b."""
+        return self._convolved(xs, rules.Conv, ())
+
+    def normed(self, xs: Tensor, bn: BatchNorm, activation: Activation | None = None) -> Tensor:
+        """The batch norm in use of this layer of xs, and the activation of that, to the same bits: in one op where nothing is recorded,
+        with the norm and ReLU applied to each block of outputs while it is in the nearest caches.
+
+        `Sequential` asks for it by itself where the layers follow each other, in use.
+
+        Shape: as the layer's.
+        Raises: as the layers themselves.
+
+        >>> from cafe import Tensor, nn
+        >>> layer, bn = nn.Conv1d(Tensor([[[1.0, -1.0]]])), nn.BatchNorm(1, Tensor([1.0]), Tensor([4.0]), eps=0.0)
+        >>> layer.normed(Tensor([[[5.0, 2.0, 4.0]]]), bn, nn.Activation.Relu).tolist()
+        [[[1.0, 0.0]]]
+        """
+        if not self._is_one_with(bn, xs):
+            ys = bn.forward_t(self(xs), False)
+            return ys if activation is None else activation(ys)
+        then = "relu" if activation == Activation.Relu else ""
+        mean, var, biased = bn.running_mean.as_detached_tensor(), bn.running_var.as_detached_tensor(), self.bias is not None
+        ys = self._convolved(xs, lambda g: rules.ConvNorm(g, bn.eps, then, biased), (mean, var, *(bn.weight_and_bias() or ())))
+        return ys if then or activation is None else activation(ys)
+
+    def _convolved(self, xs: Tensor, rule: Callable[[Geometry], Op], more: Sequence[Tensor]) -> Tensor:
+        c = self.config
+        return convolve(self._axes, xs, self.weight, self.bias, c.padding, c.stride, c.dilation, c.groups, c.padding_mode, rule, more)
+
+    def _is_one_with(self, bn: BatchNorm, xs: Tensor) -> bool:
+        """Whether one op does all that this layer and the norm do: they are just these two, of one F32 or F64, and nothing is recorded."""
+        if not isinstance(xs, Tensor) or type(self).forward is not _Conv.forward or type(bn).forward_t is not BatchNorm.forward_t:
+            return False
+        ours = [self.weight, *([] if self.bias is None else [self.bias]), *(bn.weight_and_bias() or ())]
+        dtypes = {t.dtype for t in (xs, bn.running_mean, bn.running_var, *ours)}
+        return (
+            dtypes <= {DType.F32, DType.F64}
+            and len(dtypes) == 1
+            and bn.running_mean.shape == self.weight.shape[:1]
+            and not tape.records(xs, *ours)
+        )
+
+
+class Conv1d(_Conv):
     """y = w ∗ x + b over one axis, in one op; see `Tensor.conv1d`.
 
     Shape: x (N, C, L), weight (O, C / groups, k), bias (O) → (N, O, L').
@@ -103,12 +160,7 @@ class Conv1d(_Layer):
     """
 
     __slots__ = ()
-    _config = Conv1dConfig
-
-    def forward(self, xs: Tensor) -> Tensor:
-        """w ∗ xs + b."""
-        c = self.config
-        return convolve(1, xs, self.weight, self.bias, c.padding, c.stride, c.dilation, c.groups, c.padding_mode)
+    _axes, _config = 1, Conv1dConfig
 
     def absorb_bn(self, bn: BatchNorm) -> Conv1d:
         """A layer that does what this one and then the batch norm in use do.
@@ -118,7 +170,7 @@ class Conv1d(_Layer):
         return Conv1d(*absorbed(bn, self.weight, self.bias, 0), self.config)
 
 
-class Conv2d(_Layer):
+class Conv2d(_Conv):
     """y = w ∗ x + b over two axes, in one op; see `Tensor.conv2d`.
 
     Shape: x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O) → (N, O, H', W').
@@ -127,12 +179,7 @@ class Conv2d(_Layer):
     """
 
     __slots__ = ()
-    _config = Conv2dConfig
-
-    def forward(self, xs: Tensor) -> Tensor:
-        """w ∗ xs + b."""
-        c = self.config
-        return convolve(2, xs, self.weight, self.bias, c.padding, c.stride, c.dilation, c.groups, c.padding_mode)
+    _axes, _config = 2, Conv2dConfig
 
     def absorb_bn(self, bn: BatchNorm) -> Conv2d:
         """A layer that does what this one and then the batch norm in use do.

@@ -8,8 +8,10 @@ from typing import Any
 from cafe.tensor.core import Tensor
 
 from .activation import Activation
+from .conv import Conv1d, Conv2d
 from .linear import Linear
 from .module import Func, Module, ModuleT
+from .norm import BatchNorm
 
 
 class _Activated(Module):
@@ -26,11 +28,26 @@ class _Activated(Module):
     __call__ = forward  # type: ignore[assignment]  # of_linear says what is wrong with xs
 
 
+class _Normed(ModuleT):
+    """A convolution, the batch norm that follows it, and the activation after that if there is one."""
+
+    __slots__ = ("activation", "conv", "norm")
+
+    def __init__(self, conv: Conv1d | Conv2d, norm: BatchNorm, activation: Activation | None = None) -> None:
+        self.conv, self.norm, self.activation = conv, norm, activation
+
+    def forward_t(self, xs: Tensor, train: bool) -> Tensor:
+        if not train:
+            return self.conv.normed(xs, self.norm, self.activation)
+        ys = self.norm.forward_t(self.conv(xs), True)
+        return ys if self.activation is None else self.activation(ys)
+
+
 class Sequential(Module):
     """Layers applied in order; `seq()` makes an empty one, which gives its input back.
 
     It takes a ModuleT too; then it must be told whether this is training, by `forward_t(xs, train)`. An `Activation` after a `Linear` is
-    computed with it, to the same bits (`Activation.of_linear`).
+    computed with it, to the same bits (`Activation.of_linear`), and so in use is a `BatchNorm` after a convolution (`Conv2d.normed`).
 
     Source: candle-nn/src/sequential.rs, Sequential.
 
@@ -61,11 +78,11 @@ class Sequential(Module):
         if self._modal is None and not isinstance(layer, Module):
             self._modal = layer
         self._layers.append(layer)
-        before = self._steps[-1] if self._steps else None
-        if isinstance(before, Linear) and type(layer) is Activation:
-            self._steps[-1] = _Activated(before, layer)
-        else:
+        both = _together(self._steps[-1], layer) if self._steps else None
+        if both is None:
             self._steps.append(layer)
+        else:
+            self._steps[-1] = both
         return self
 
     def add_fn(self, f: Callable[[Tensor], Tensor]) -> Sequential:
@@ -131,6 +148,17 @@ class Sequential(Module):
     def _must_know(self) -> TypeError:
         kind = type(self._modal).__name__
         return TypeError(f"this Sequential holds a {kind}, which differs between training and use: call `forward_t(xs, train)`")
+
+
+def _together(before: ModuleT, layer: ModuleT) -> ModuleT | None:
+    """What computes the two as one, if anything does."""
+    if isinstance(before, Linear) and type(layer) is Activation:
+        return _Activated(before, layer)
+    if isinstance(before, Conv1d | Conv2d) and type(layer) is BatchNorm:
+        return _Normed(before, layer)
+    if isinstance(before, _Normed) and before.activation is None and type(layer) is Activation:
+        return _Normed(before.conv, before.norm, layer)
+    return None
 
 
 def seq(*layers: ModuleT | Callable[[Tensor], Tensor]) -> Sequential:

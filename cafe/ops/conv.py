@@ -33,6 +33,23 @@ class Conv(Op):
         return gx, gw, xp.sum(g, (0, *range(2, len(g.shape))), False) if r.need[2] else None
 
 
+class ConvNorm(Op):
+    """A convolution, the batch norm of it in use, and ReLU of that where `then` says so, in one pass: x, w, the bias if it is `biased`,
+    the norm's mean and variance, then its weight and bias if it has them. For where nothing is recorded: the backward would need what
+    goes into the norm.
+    """
+
+    differentiable = False
+
+    def __init__(self, geometry: Geometry, eps: float, then: str, biased: bool) -> None:
+        self.name, self.geometry, self.eps, self.then, self.biased = f"conv{len(geometry.stride)}d, norm", geometry, eps, then, biased
+
+    def forward(self, xp: XP, x: Array, w: Array, *rest: Array) -> Array:
+        b, (mean, var, *both) = (rest[0], rest[1:]) if self.biased else (None, rest)
+        scale, shift = both or (None, None)
+        return xp.conv_norm(x, w, b, self.geometry, mean, var, scale, shift, self.eps, self.then)
+
+
 class ConvInputGrad(Op):
     """The transposed convolution: x (N, O, *L), w (O, C/G, *k) → (N, C, *size)."""
 

@@ -6,7 +6,7 @@ Friendly arguments (one int for every axis, `"same"`) are parsed here into a `Ge
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +15,7 @@ from cafe.dtype import check_float, check_same
 from cafe.errors import Conv1dInvalidArgs, Error, ShapeMismatchBinaryOp, bail, show
 from cafe.kernels.conv import ALGORITHMS, Geometry
 from cafe.ops import conv as ops
+from cafe.ops.base import Op
 from cafe.shape import Shape, check_rank, conv_out, conv_transpose_out, ints_per_axis, whole
 
 from .base import Base, apply
@@ -231,8 +232,10 @@ def convolve(
     dilation: PerAxis,
     groups: int,
     padding_mode: str = "zeros",
+    rule: Callable[[Geometry], Op] = ops.Conv,
+    more: Sequence[Base] = (),
 ) -> Tensor:
-    """`conv1d` or `conv2d`, with a bias (O) in the same pass: what the layers call."""
+    """`conv1d` or `conv2d`, with a bias (O) in the same pass: what the layers call. Another rule may take more tensors, after these."""
     name = f"conv{axes}d"
     _check_conv(name, axes, x, w, padding, stride, groups)
     steps, spread = _per_axis(name, "stride", stride, axes, 1), _per_axis(name, "dilation", dilation, axes, 1)
@@ -248,11 +251,11 @@ def convolve(
         grown = tuple(n + 2 * p for n, p in zip(x.shape[2:], geometry.padding))
         raise Error(f"{name}: kernel size {show(w.shape[2:])}, dilation {show(spread)} is larger than the padded input {show(grown)}")
     if b is None:
-        return apply(ops.Conv(geometry), x, w)
+        return apply(rule(geometry), x, w, *more)
     if b.shape != w.shape[:1]:
         raise ShapeMismatchBinaryOp("broadcast_add", (x.shape[0], w.shape[0], *places), (1, *b.shape, *(1,) * axes))
     check_same("broadcast_add", x._data, b._data)
-    return apply(ops.Conv(geometry), x, w, b)
+    return apply(rule(geometry), x, w, b, *more)
 
 
 def convolve_transpose(

@@ -158,6 +158,23 @@ def conv(x: Tensor, w: Tensor, b: Tensor | None, geometry: Geometry) -> Tensor:
     return apply(conv_ops.Conv(geometry), x, w) if b is None else apply(conv_ops.Conv(geometry), x, w, b)
 
 
+def conv_norm(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None,
+    geometry: Geometry,
+    mean: Tensor,
+    var: Tensor,
+    scale: Tensor | None,
+    shift: Tensor | None,
+    eps: float,
+    then: str = "",
+) -> Tensor:
+    """A convolution, a batch norm of it by given statistics, and the verb `then` of that."""
+    y = channel_norm(conv(x, w, b, geometry), mean, var, scale, shift, eps)
+    return getattr(Verbs, then)(y) if then else y
+
+
 def conv_input_grad(g: Tensor, w: Tensor, size: tuple[int, ...], geometry: Geometry) -> Tensor:
     """The input gradient of `conv`: the transposed convolution of g."""
     return apply(conv_ops.ConvInputGrad(size, geometry), g, w)
@@ -265,6 +282,7 @@ class Verbs:
     im2col = staticmethod(_with(conv_ops.Im2col))
     col2im = staticmethod(_with(conv_ops.Col2im))
     conv = staticmethod(conv)
+    conv_norm = staticmethod(conv_norm)
     conv_input_grad = staticmethod(conv_input_grad)
     conv_weight_grad = staticmethod(conv_weight_grad)
     softmax = staticmethod(_with(softmax_ops.Softmax))

@@ -13,6 +13,7 @@ from cafe.kernels.conv import Geometry
 from cafe.ops import conv as ops
 from cafe.shape import Shape, conv_out
 
+from ..arrays import Real
 from ..case import Case
 
 
@@ -68,6 +69,17 @@ def conv(geometry: Geometry) -> Callable[..., Array]:
     return function
 
 
+def conv_norm(geometry: Geometry) -> Callable[..., Array]:
+    """Each channel of a convolution with a bias, by given statistics, and its ReLU."""
+
+    def function(x: Array, w: Array, b: Array, *norm: Array) -> Array:
+        y = conv(geometry)(x, w, b)
+        mean, var, scale, shift = (p.reshape(-1, *(1,) * (w.ndim - 2)) for p in norm)
+        return np.maximum((y - mean) / np.sqrt(var + EPS) * scale + shift, 0)
+
+    return function
+
+
 def conv_input_grad(size: Shape, geometry: Geometry) -> Callable[..., Array]:
     """Σ_o w[o, c, k] g[n, o, l] for each group, added back."""
 
@@ -93,6 +105,7 @@ def conv_weight_grad(kernel: Shape, geometry: Geometry) -> Callable[..., Array]:
     return function
 
 
+EPS = 1e-3
 PLAIN1, PLAIN2 = Geometry((1,), (0,), (1,)), Geometry((1, 1), (0, 0), (1, 1))
 WIDE1 = Geometry((1,), (2,), (2,))
 UNEVEN = Geometry((2, 1), (1, 2), (1, 2), 2)
@@ -129,6 +142,15 @@ CASES = [
         [((1, 1, 1, 1), (1, 1, 1, 1)), ((2, 5, 3, 17), (4, 5, 1, 1))],
         conv(PLAIN2),
         [(((0, 5, 3, 4), (4, 5, 1, 1)), None)],
+        ulps=8.0,
+    ),
+    Case(
+        "conv2d, norm and relu",
+        ops.ConvNorm(UNEVEN, EPS, "relu", biased=True),
+        [((1, 2, 1, 1), (2, 1, 1, 1), *[(2,)] * 5), ((2, 4, 7, 19), (6, 2, 3, 2), *[(6,)] * 5)],
+        conv_norm(UNEVEN),
+        [(((0, 4, 5, 5), (6, 2, 3, 2), *[(6,)] * 5), None)],
+        [Real(), Real(), Real(), Real(), Real(0.5, 2.0), Real()],
         ulps=8.0,
     ),
     Case(
