@@ -249,9 +249,8 @@ void cafe_group_norm_f64(double *y, double *mean, double *rest, double *rstd, co
                          int64_t images, int64_t groups, int64_t channels, int64_t places, double eps);
 int cafe_group_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *mean,
                                  const float *rest, const float *rstd, int64_t images, int64_t groups, int64_t channels, int64_t places);
-int cafe_group_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
-                                 const double *mean, const double *rest, const double *rstd, int64_t images, int64_t groups,
-                                 int64_t channels, int64_t places);
+int cafe_group_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w, const double *mean,
+                                 const double *rest, const double *rstd, int64_t images, int64_t groups, int64_t channels, int64_t places);
 
 /* x is (images, channels, places), all else (channels): mean, rest and biased var over images and places, and
  * y = (x - mean - rest) / sqrt(var + eps) w + b. */
@@ -261,9 +260,8 @@ void cafe_batch_norm_f64(double *y, double *mean, double *rest, double *var, con
                          int64_t images, int64_t channels, int64_t places, double eps);
 void cafe_batch_norm_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, const float *mean,
                                   const float *rest, const float *var, int64_t images, int64_t channels, int64_t places, double eps);
-void cafe_batch_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w,
-                                  const double *mean, const double *rest, const double *var, int64_t images, int64_t channels,
-                                  int64_t places, double eps);
+void cafe_batch_norm_backward_f64(double *dx, double *dw, double *db, const double *dy, const double *x, const double *w, const double *mean,
+                                  const double *rest, const double *var, int64_t images, int64_t channels, int64_t places, double eps);
 
 /* The same by mean and var that are given, and constant. */
 void cafe_channel_norm_f32(float *y, const float *x, const float *mean, const float *var, const float *w, const float *b, int64_t images,
@@ -290,12 +288,10 @@ void cafe_max_pool_backward_f32(float *dx, const float *dy, const uint32_t *ids,
 void cafe_max_pool_backward_f64(double *dx, const double *dy, const uint32_t *ids, int64_t planes, int64_t size, int64_t places);
 
 /* y = the sum of each window / (down_by[i] along_by[j]); and back: each dy so divided is added to all of its window. */
-int cafe_avg_pool_f32(float *y, const float *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
-                      const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start, const int64_t *end,
-                      const int64_t *along_by);
-int cafe_avg_pool_f64(double *y, const double *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
-                      const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start, const int64_t *end,
-                      const int64_t *along_by);
+int cafe_avg_pool_f32(float *y, const float *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along, const int64_t *top,
+                      const int64_t *bottom, const int64_t *down_by, const int64_t *start, const int64_t *end, const int64_t *along_by);
+int cafe_avg_pool_f64(double *y, const double *x, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along, const int64_t *top,
+                      const int64_t *bottom, const int64_t *down_by, const int64_t *start, const int64_t *end, const int64_t *along_by);
 int cafe_avg_pool_backward_f32(float *dx, const float *dy, int64_t planes, int64_t rows, int64_t columns, int64_t down, int64_t along,
                                const int64_t *top, const int64_t *bottom, const int64_t *down_by, const int64_t *start,
                                const int64_t *end, const int64_t *along_by);
@@ -407,9 +403,8 @@ int64_t cafe_conv_work(const int64_t *geometry, int64_t size);
 int cafe_conv_f32(float *y, const float *x, const float *w, const float *bias, float *work, const int64_t *geometry);
 int cafe_conv_f64(double *y, const double *x, const double *w, const double *bias, double *work, const int64_t *geometry);
 
-/* The same, and a batch norm of it by given statistics, (y - mean) / sqrt(var + eps) scale + shift, and with `relu` ReLU of that, each block
- * while it is near: the bits of cafe_channel_norm and CAFE_RELU of what cafe_conv gives. mean, var, scale and shift (O); the latter two may be
- * NULL. After CAFE_NOT_FINITE y is worth nothing. With x NULL only what follows is done, to the y there is. */
+/* The same, and of each block while it is near a batch norm, (y - mean) / sqrt(var + eps) scale + shift, and with `relu` ReLU: the bits of
+ * cafe_channel_norm and CAFE_RELU. All (O); scale and shift may be NULL. After CAFE_NOT_FINITE y is worth nothing; with x NULL it is what there is. */
 int cafe_conv_norm_f32(float *y, const float *x, const float *w, const float *bias, float *work, const int64_t *geometry, const float *mean,
                        const float *var, const float *scale, const float *shift, double eps, int relu);
 int cafe_conv_norm_f64(double *y, const double *x, const double *w, const double *bias, double *work, const int64_t *geometry, const double *mean,
@@ -443,9 +438,8 @@ int cafe_attention_f64(double *y, double *logsumexp, const double *q, const doub
                        const int64_t *sizes, double scale);
 
 /* The gradients of q, k and v, contiguous, from that of y (g), y and logsumexp. delta (B, H, S) is room to work in. */
-int cafe_attention_backward_f32(float *dq, float *dk, float *dv, float *delta, const float *g, const float *q, const float *k,
-                                const float *v, const float *y, const float *logsumexp, const float *mask, const int64_t *sizes,
-                                double scale);
+int cafe_attention_backward_f32(float *dq, float *dk, float *dv, float *delta, const float *g, const float *q, const float *k, const float *v,
+                                const float *y, const float *logsumexp, const float *mask, const int64_t *sizes, double scale);
 int cafe_attention_backward_f64(double *dq, double *dk, double *dv, double *delta, const double *g, const double *q, const double *k,
                                 const double *v, const double *y, const double *logsumexp, const double *mask, const int64_t *sizes,
                                 double scale);
@@ -488,8 +482,7 @@ int cafe_lstm_f64(double *y, double *gates, const double *xw, const double *h0, 
 int cafe_lstm_backward_f32(float *dxw, float *dh0, float *dc0, float *dw, float *work, const float *grad, const float *h0, const float *c0,
                            const float *w, const float *y, const float *gates, int64_t batch, int64_t steps, int64_t hidden);
 int cafe_lstm_backward_f64(double *dxw, double *dh0, double *dc0, double *dw, double *work, const double *grad, const double *h0,
-                           const double *c0, const double *w, const double *y, const double *gates, int64_t batch, int64_t steps,
-                           int64_t hidden);
+                           const double *c0, const double *w, const double *y, const double *gates, int64_t batch, int64_t steps, int64_t hidden);
 
 /* A GRU, gates in the order r z n: with a = h w' + b, r and z = sigmoid(xw_t + a) of their parts, n = tanh(xw_n + r a_n),
  * h = (1 - z) n + z h. xw (B, T, 3H), h0 (B, H), w (3H, H), b (3H); y (B, T, H), gates (B, T, 4H): r, z, n, a_n. Can fail: CAFE_NO_MEMORY. */
