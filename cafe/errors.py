@@ -69,7 +69,7 @@ def near(name: str, known: Iterable[str]) -> str | None:
 
     The same name a few levels deeper or higher is more like it than any other.
     """
-    names = list(known)
+    name, names = str(name), list(map(str, known))
     close = [k for k in names if k.endswith(f".{name}") or name.endswith(f".{k}")][:3]
     close = close or difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     return "did you mean " + " or ".join(f"`{c}`" for c in close) + "?" if close else None

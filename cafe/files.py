@@ -14,7 +14,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from cafe.errors import Io
 
@@ -35,7 +35,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     ['note.txt']
     """
     try:
-        target = os.path.realpath(os.fspath(path))
+        target = os.path.realpath(as_path(path))
         folder, mode = os.path.dirname(target), _mode_of(target)
         temporary = os.path.join(folder, f".cafe-{secrets.token_hex(8)}.tmp")
         with _removed_on_failure(temporary), _new_file(folder, temporary) as file:
@@ -53,6 +53,17 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         if isinstance(error, Io):
             raise
         raise Io(path, error) from error
+
+
+def as_path(path: Any) -> str:
+    """A path as a string.
+
+    Raises: TypeError for what is none: a number would be taken for an open file.
+    """
+    found = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(found, str):
+        raise TypeError(f"expected a path, found {type(path).__name__}")
+    return found
 
 
 def _mode_of(target: str) -> int | None:

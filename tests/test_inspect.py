@@ -210,7 +210,7 @@ def test_what_goes_wrong_is_one_line_and_a_status(here: pathlib.Path) -> None:
     assert left.value.code == 2
 
 
-def test_an_archive_with_objects_shows_what_it_can_and_says_so_by_its_status(here: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archive_with_objects_shows_the_rest_and_has_a_status(here: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savez(here / "mixed.npz", a=np.ones(2), b=np.array([None], object))
     with pytest.raises(SystemExit) as left:
         main(["inspect", "mixed.npz"])

@@ -19,7 +19,7 @@ import numpy as np
 
 from cafe.dtype import Array, DType
 from cafe.errors import Error, Io
-from cafe.files import PathLike
+from cafe.files import PathLike, as_path
 
 #: Where each stored dtype is read to: its own dtype, or the smallest of cafe's that holds every value exactly.
 #: Complex numbers, strings, U64 and 80-bit floats have no such home, nor have numbers packed below a byte.
@@ -96,7 +96,7 @@ def reading(path: PathLike) -> Iterator[BinaryIO]:
     Raises: Io, with the path, for what the operating system refuses within the block.
     """
     try:
-        with open(path, "rb") as file:
+        with open(as_path(path), "rb") as file:
             yield file
     except OSError as error:
         raise error if isinstance(error, Io) else Io(path, error) from error

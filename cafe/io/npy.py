@@ -27,9 +27,10 @@ import numpy as np
 from cafe.device import Device
 from cafe.dtype import Array, DType
 from cafe.errors import CannotFindTensor, Npy, near
-from cafe.files import PathLike, replacing
+from cafe.files import PathLike, as_path, replacing
 from cafe.io.base import HOMES, brief, brought_home, reading, zip_damage_named
 from cafe.shape import Shape
+from cafe.tensor.base import check_tensors, named_tensors
 from cafe.tensor.convert import check_device
 from cafe.tensor.core import Tensor
 
@@ -170,7 +171,7 @@ class _Archive:
     def __init__(self, path: PathLike, max_bytes: int | None) -> None:
         self.path = path
         with zip_damage_named(path, Npy):
-            self.zip = zipfile.ZipFile(path)
+            self.zip = zipfile.ZipFile(as_path(path))
         own_size = os.stat(path).st_size
         self.limit = max(UNPACKED_AT_LEAST, UNPACKED_RATIO * own_size) if max_bytes is None else max_bytes
         self.members: dict[str, zipfile.ZipInfo] = {}
@@ -259,8 +260,10 @@ def write_npy(tensor: Tensor, path: PathLike) -> None:
     ...     read_npy(path).to_vec2()
     [[1.0, 3.0], [2.0, 4.0]]
     """
+    check_tensors("write_npy", tensor)
+    array = tensor.numpy()
     with replacing(path) as file:
-        _write(file, tensor.numpy())
+        _write(file, array)
 
 
 def read_npz(
@@ -312,7 +315,7 @@ def write_npz(tensors: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]], path
     [('b', [1.0]), ('a', [2, 3])] i64
     """
     arrays: dict[str, Array] = {}
-    for name, tensor in tensors.items() if isinstance(tensors, Mapping) else tensors:
+    for name, tensor in named_tensors("write_npz", tensors):
         if name in arrays:
             raise Npy(f"two arrays have the name {brief(name)}")
         arrays[name] = tensor.numpy()

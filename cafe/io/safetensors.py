@@ -26,6 +26,7 @@ from cafe.dtype import Array
 from cafe.errors import CannotFindTensor, Error, SafeTensor, TensorNotFound, UnsupportedSafeTensorDtype
 from cafe.files import PathLike, replacing
 from cafe.io.base import brief, brought_home, little_endian, mapped
+from cafe.tensor.base import check_tensors
 from cafe.tensor.convert import check_device
 from cafe.tensor.core import Tensor
 
@@ -397,6 +398,10 @@ def save(tensors: Mapping[str, Tensor], path: PathLike, metadata: Mapping[str, s
     ...     load(path)["w"].to_vec2()
     [[1.0], [2.0]]
     """
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"safetensors.save: expected Tensors by name, found {type(tensors).__name__}")
+    for name, tensor in tensors.items():
+        check_tensors(f"safetensors.save: {name}", tensor)
     arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
     with replacing(path) as file:
         _write(file, arrays, metadata or {})

@@ -90,6 +90,8 @@ class _Layer(Module):
     def __init__(self, weight: Tensor, bias: Tensor | None = None, config: Any = None) -> None:
         self.weight = weight
         self.bias = bias
+        if config is not None and not isinstance(config, self._config):
+            raise TypeError(f"{type(self).__name__}: expected {self._config.__name__}, found {type(config).__name__}")
         self.config = self._config() if config is None else config
 
     def __repr__(self) -> str:

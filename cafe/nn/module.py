@@ -13,10 +13,12 @@ A module has no registry of its parts: variables live in the `VarMap`, under the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from cafe.tensor.base import check_tensors
 from cafe.tensor.core import Tensor
+
+F = TypeVar("F")
 
 
 class _NoForward:
@@ -102,7 +104,7 @@ class Func(Module):
     __slots__ = ("f",)
 
     def __init__(self, f: Callable[[Tensor], Tensor]) -> None:
-        self.f = f
+        self.f = _called(f)
 
     def forward(self, xs: Tensor) -> Tensor:
         """f(xs)."""
@@ -123,7 +125,7 @@ class FuncT(ModuleT):
     __slots__ = ("f",)
 
     def __init__(self, f: Callable[[Tensor, bool], Tensor]) -> None:
-        self.f = f
+        self.f = _called(f)
 
     def forward_t(self, xs: Tensor, train: bool) -> Tensor:
         """f(xs, train)."""
@@ -156,3 +158,9 @@ def func_t(f: Callable[[Tensor, bool], Tensor]) -> FuncT:
     [-3.0]
     """
     return FuncT(f)
+
+
+def _called(f: F) -> F:
+    if not callable(f):
+        raise TypeError(f"a layer of a function: expected a function, found {type(f).__name__}")
+    return f

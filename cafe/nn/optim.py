@@ -28,7 +28,7 @@ from cafe import kernels, tracing
 from cafe.dtype import Array
 from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape
 from cafe.tape import is_half
-from cafe.tensor.base import wrap
+from cafe.tensor.base import check_tensors, named_tensors, wrap
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
@@ -76,6 +76,7 @@ class Optimizer(ABC):
 
     def backward_step(self, loss: Tensor) -> None:
         """`step(loss.backward())`."""
+        check_tensors("backward_step", loss)
         self.step(loss.backward())
 
     @classmethod
@@ -201,6 +202,7 @@ class _Stepper(Optimizer):
 
         Raises: CannotFindTensor, UnexpectedShape, UnexpectedDType, Error for names that belong to nothing here.
         """
+        state = dict(named_tensors("load_state_dict", state))
         params = self._params_from(state)
         slots = [Slot(s.name, s.var, len(self._moments(params))) for s, _ in self._slots()]
         wanted: dict[str, Array] = {f"params.{f}": np.zeros(()) for f in dataclasses.asdict(params)}

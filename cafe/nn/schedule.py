@@ -12,6 +12,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cafe.errors import Error
+from cafe.shape import whole
+from cafe.tensor.convert import real
+
 
 @dataclass(frozen=True)
 class StepDecay:
@@ -24,6 +28,9 @@ class StepDecay:
     lr: float
     every: int
     gamma: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check("StepDecay", "every", self.every, self.lr, self.gamma)
 
     def __call__(self, t: int) -> float:
         return self.lr * self.gamma ** (t // self.every)
@@ -41,6 +48,9 @@ class Cosine:
     steps: int
     low: float = 0.0
 
+    def __post_init__(self) -> None:
+        _check("Cosine", "steps", self.steps, self.lr, self.low)
+
     def __call__(self, t: int) -> float:
         done = min(t / self.steps, 1.0)
         return self.low + (self.lr - self.low) * 0.5 * (1.0 + math.cos(math.pi * done))
@@ -57,5 +67,18 @@ class Warmup:
     steps: int
     then: Callable[[int], float]
 
+    def __post_init__(self) -> None:
+        _check("Warmup", "steps", self.steps, least=0)
+        if not callable(self.then):
+            raise TypeError(f"Warmup: expected a schedule, found {type(self.then).__name__}")
+
     def __call__(self, t: int) -> float:
         return self.then(0) * (t + 1) / self.steps if t < self.steps else self.then(t - self.steps)
+
+
+def _check(name: str, what: str, steps: int, *rates: float, least: int = 1) -> None:
+    """Raises TypeError unless these are an int and numbers, Error where the int is below `least`."""
+    if whole(name, what, steps) < least:
+        raise Error(f"{name}: {what} must be at least {least}, got {steps}")
+    for rate in rates:
+        real(name, rate)

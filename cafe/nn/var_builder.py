@@ -21,6 +21,7 @@ from cafe.io.npy import NpzTensors
 from cafe.io.pth import PthTensors
 from cafe.io.safetensors import BufferedSafetensors, Bytes, MmapedSafetensors, SafeTensors
 from cafe.shape import Shape, ShapeLike, parse_shape
+from cafe.tensor.base import named_tensors
 from cafe.tensor.convert import check_device
 from cafe.tensor.core import Tensor
 
@@ -93,7 +94,7 @@ class VarBuilder:
     @staticmethod
     def from_tensors(tensors: Mapping[str, Tensor], dtype: DTypeLike = DType.F32, device: Device | None = None) -> VarBuilder:
         """Over tensors that are already there, converted to the dtype."""
-        return VarBuilder.from_backend(_OfTensors(dict(tensors)), dtype, device)
+        return VarBuilder.from_backend(_OfTensors(dict(named_tensors("VarBuilder.from_tensors", tensors))), dtype, device)
 
     @staticmethod
     def zeros(dtype: DTypeLike = DType.F32, device: Device | None = None) -> VarBuilder:
@@ -261,6 +262,8 @@ class VarBuilder:
         return self._backend.get_unchecked(self._full(name), as_dtype(dtype))
 
     def _full(self, name: str) -> str:
+        if not isinstance(name, str):
+            raise TypeError(f"VarBuilder: a name is a string, got {name!r}")
         return ".".join((*self._path, name))
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ from cafe.errors import CannotSetVar, Error, ShapeMismatchBinaryOp, UnexpectedDT
 from cafe.files import PathLike
 from cafe.io.safetensors import MmapedSafetensors, save
 from cafe.shape import ShapeLike, parse_shape, shares_memory
+from cafe.tensor.base import named_tensors
 from cafe.tensor.core import Tensor, Var
 
 from .init import Init
@@ -89,6 +90,10 @@ class VarMap:
         Raises: Error when it is there with another shape, UnexpectedDType with another dtype.
         """
         found = self._vars.get(path)
+        if not isinstance(path, str):
+            raise TypeError(f"VarMap.get: a name is a string, got {path!r}")
+        if init is not None and not isinstance(init, Init):
+            raise TypeError(f"VarMap.get: expected Init, found {type(init).__name__}")
         if found is None:  # setdefault: of two threads that make it at once, both get the first one's
             return self._vars.setdefault(path, (init or Init.default()).var(shape, dtype, device))
         wanted = parse_shape(shape)
@@ -107,7 +112,7 @@ class VarMap:
 
     def set(self, values: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]) -> None:
         """`set_one` for each name; nothing is set unless everything can be."""
-        pairs = list(values.items() if isinstance(values, Mapping) else values)
+        pairs = named_tensors("VarMap.set", values)
         for name, value in pairs:
             if name not in self._vars:
                 raise _with_near(Error(f"cannot find {name} in VarMap"), name, self._vars)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cafe import tape
@@ -113,6 +114,22 @@ def _of_numpy(op: str, error: Exception) -> Exception:
     if "Maximum allowed dimension" in said or " too big" in said or " too large" in said:
         return Error(f"{op}: the result would have more elements than can be counted")
     return error
+
+
+def named_tensors(op: str, tensors: Any) -> list[tuple[str, Any]]:
+    """The pairs of a mapping from names to Tensors, or of a list of such pairs.
+
+    Raises: TypeError, saying what came, for anything else.
+    """
+    pairs = list(tensors.items()) if isinstance(tensors, Mapping) else tensors
+    if isinstance(pairs, Base | str) or not isinstance(pairs, Iterable):
+        raise TypeError(f"{op}: expected Tensors by name, found {type(tensors).__name__}")
+    pairs = list(pairs)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise TypeError(f"{op}: expected a name and a Tensor, found {pair!r}")
+        check_tensors(f"{op}: {pair[0]}", pair[1])
+    return pairs
 
 
 def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:

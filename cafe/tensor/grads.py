@@ -77,6 +77,7 @@ class GradStore:
         >>> grads.insert(x, cafe.Tensor([5.0])).tolist(), grads[x].tolist()
         ([1.0], [5.0])
         """
+        check_tensors("insert", tensor, grad)
         if tensor.shape != grad.shape:
             raise ShapeMismatchBinaryOp("insert", tensor.shape, grad.shape)
         before = self.get_id(tensor._id)
@@ -92,8 +93,9 @@ class GradStore:
         >>> grads.remove(x).tolist(), grads.remove(x)
         ([4.0], None)
         """
-        found = self.get_id(tensor._id)
-        self._grads.pop(tensor._id, None)
+        key = _key(tensor)
+        found = self.get_id(key)
+        self._grads.pop(key, None)
         return found
 
     def extend(self, other: GradStore) -> None:
@@ -106,6 +108,8 @@ class GradStore:
         >>> grads[x].tolist()
         [7.0]
         """
+        if not isinstance(other, GradStore):
+            raise TypeError(f"extend: expected GradStore, found {type(other).__name__}")
         for key in other._grads:
             grad, mine = other.get_id(key), self.get_id(key)
             assert grad is not None
@@ -120,7 +124,7 @@ class GradStore:
         return found
 
     def __contains__(self, tensor: Tensor) -> bool:
-        return tensor._id in self._grads
+        return _key(tensor) in self._grads
 
     def __len__(self) -> int:
         return len(self._grads)
