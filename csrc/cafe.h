@@ -145,8 +145,9 @@ void cafe_cumsum_f64(double *y, const double *x, int64_t outer, int64_t n, int64
 /* y = x in row-major order. x has ndim <= CAFE_MAX_DIMS axes, strides in bytes, elements of 1, 2, 4 or 8 bytes. */
 void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size);
 
-/* The same into a y that has strides, too, of which the last is size: rows that lie somewhere in a larger array. */
+/* The same into a y with strides, too; and into zeros (n elements): x (not empty) begins at `offset` bytes, no stride of y's is negative. */
 void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size);
+void cafe_unslice(void *y, int64_t n, int64_t offset, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size);
 
 /* y = x in another type, n elements: exact, or rounded to nearest even. */
 enum { CAFE_F16_F32, CAFE_BF16_F32, CAFE_F32_F16, CAFE_F32_BF16, CAFE_F32_F64, CAFE_F64_F32 };
@@ -207,7 +208,6 @@ int cafe_scatter_add_f64(double *y, const double *source, const void *ids, int k
                          int dim, int64_t n);
 
 /* ---- sorting: sort.c ---- */
-
 /* y (rows, n) = each row of x in ascending or descending order, ids (rows, n) where its elements stood: equals, the two zeros among them, in the
  * order they have, NaN last. n < 2^32. `size` is the bytes of an element. */
 enum { CAFE_SORT_U8, CAFE_SORT_U32, CAFE_SORT_I16, CAFE_SORT_I32, CAFE_SORT_I64, CAFE_SORT_F16, CAFE_SORT_BF16, CAFE_SORT_F32, CAFE_SORT_F64 };

@@ -9,4 +9,9 @@ enum { CAFE_ID_SKIP = -1, CAFE_IDS_BLOCK = 512 /* ids read at a time: 4 KiB, so 
 /* y[i] = ids[from + i] for i < n, CAFE_ID_SKIP for a skip. 0 if an id is neither below `size` nor a skip (`kind`: cafe.h), else 1. */
 int cafe_ids_read(int64_t *y, const void *ids, int kind, int64_t from, int64_t n, int64_t size);
 
+enum { CAFE_IDS_SKIPS = 1, CAFE_IDS_INSIDE = 2 }; /* what was read: ids with skips among them, or ids alone */
+
+/* The same for who only reads them: y, or the ids themselves where they are such already; *found is 0 or one of the two. */
+const int64_t *cafe_ids_at(int64_t *y, const void *ids, int kind, int64_t from, int64_t n, int64_t size, int *found);
+
 #endif

@@ -1,4 +1,6 @@
-/* Copies: of any strides into row-major order, and from one float type to another. */
+/* Copies: of any strides into any others, and from one float type to another. */
+#include <string.h>
+
 #include "cafe.h"
 #include "dispatch.h"
 #include "strided.h"
@@ -16,9 +18,9 @@ struct copy {
     int64_t stream; /* whether y goes past the caches */
 };
 
-static void gather_task(void *context, int64_t begin, int64_t end) {
+static void move_task(void *context, int64_t begin, int64_t end) {
     struct copy *c = context;
-    cafe_strided_gather(c->y + begin * c->size, &c->s, 0, c->x, begin, end - begin, c->size);
+    cafe_strided_move(c->y, c->x, &c->s, begin, end - begin, c->size, c->stream);
 }
 
 enum { TURNED_ROWS = 64 }; /* rows of x turned at a time: a tile */
@@ -45,47 +47,61 @@ static void turn_task(void *context, int64_t begin, int64_t end) {
 /* Finds the axis to turn against the last, and the axes outside of the two. Small ones are not worth it. */
 static int can_turn(struct copy *c) {
     int last = c->s.ndim - 1;
-    int64_t steps = 1;
+    const int64_t *shape = c->s.shape, *sx = c->s.stride[0], *sy = c->s.stride[1];
     c->turned = -1;
-    if ((c->size != 4 && c->size != 8) || c->s.stride[0][last] == c->size || c->s.shape[last] < 8 || c->s.stride[0][last] % c->size) return 0;
-    for (int k = last; k >= 0; steps *= c->s.shape[k--])
-        if (k < last && c->s.stride[0][k] == c->size && c->s.shape[k] >= 8) c->turned = k, c->y_stride = steps;
+    if ((c->size != 4 && c->size != 8) || sx[last] == c->size || sy[last] != c->size || shape[last] < 8 || sx[last] % c->size) return 0;
+    for (int k = last - 1; k >= 0; k--)
+        if (sx[k] == c->size && sy[k] % c->size == 0 && shape[k] >= 8) c->turned = k;
     if (c->turned < 0) return 0;
+    c->y_stride = sy[c->turned] / c->size;
     c->outer = 1;
-    steps = c->s.total;
     for (int k = 0; k < last; k++) {
-        steps /= c->s.shape[k];
         if (k == c->turned) continue;
-        c->outer_shape[c->outer_ndim] = c->s.shape[k];
-        c->outer_x[c->outer_ndim] = c->s.stride[0][k];
-        c->outer_y[c->outer_ndim++] = steps * c->size;
-        c->outer *= c->s.shape[k];
+        c->outer_shape[c->outer_ndim] = shape[k];
+        c->outer_x[c->outer_ndim] = sx[k];
+        c->outer_y[c->outer_ndim++] = sy[k];
+        c->outer *= shape[k];
     }
     return 1;
 }
 
-void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size) {
-    struct copy c = {.s = cafe_strided_join(ndim, shape, strides, 0, size), .y = y, .x = x, .size = size};
+void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size) {
+    struct copy c = {.s = cafe_strided_join(ndim, shape, x_strides, y_strides, size), .y = y, .x = x, .size = size};
     if (c.s.total == 0) return;
     c.stream = cafe_streams(2 * c.s.total * size);
     if (can_turn(&c)) cafe_for(c.outer * cafe_ceil_div(c.s.shape[c.s.ndim - 1], TURNED_ROWS), 1, c.s.total, CAFE_SERIAL_CHEAP, turn_task, &c);
-    else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, gather_task, &c);
+    else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, move_task, &c);
 }
 
-/* A piece ends where a row of y does, or one of x. */
-static void between_task(void *context, int64_t begin, int64_t end) {
-    struct copy *c = context;
-    const int last = c->s.ndim - 1;
-    const int64_t row = c->s.stride[1][last] == c->size ? c->s.shape[last] : 1; /* a last axis of one element was dropped */
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = cafe_min(end - i, row - i % row);
-        cafe_strided_gather(c->y + cafe_strided_offset(&c->s, 1, i), &c->s, 0, c->x, i, n, c->size);
+void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t size) {
+    int64_t y_strides[CAFE_MAX_DIMS], step = size;
+    for (int i = ndim - 1; i >= 0; step *= shape[i--]) y_strides[i] = step;
+    cafe_copy_between(y, x, ndim, shape, y_strides, strides, size);
+}
+
+struct unslice {
+    struct cafe_strided s;
+    char *y;
+    const char *x;
+    int64_t offset, size;
+};
+
+/* A grain is zeroed and then gets what of x belongs there, while it is in the nearest cache. */
+static void unslice_task(void *context, int64_t begin, int64_t end) {
+    struct unslice *c = context;
+    int64_t from = cafe_strided_before(&c->s, 1, begin * c->size - c->offset), to;
+    for (int64_t i = begin, n; i < end; i += n, from = to) {
+        n = cafe_min(CAFE_GRAIN, end - i);
+        memset(c->y + i * c->size, 0, (size_t)(n * c->size));
+        to = cafe_strided_before(&c->s, 1, (i + n) * c->size - c->offset);
+        cafe_strided_move(c->y + c->offset, c->x, &c->s, from, to - from, c->size, 0);
     }
 }
 
-void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size) {
-    struct copy c = {.s = cafe_strided_join(ndim, shape, x_strides, y_strides, size), .y = y, .x = x, .size = size};
-    if (c.s.total) cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, between_task, &c);
+void cafe_unslice(void *y, int64_t n, int64_t offset, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides,
+                  int64_t size) {
+    struct unslice c = {.s = cafe_strided_join(ndim, shape, x_strides, y_strides, size), .y = y, .x = x, .offset = offset, .size = size};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, unslice_task, &c);
 }
 
 struct cast {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "dispatch.h"
 #include "threads.h"
 
 struct cafe_strided cafe_strided_join(int ndim, const int64_t *shape, const int64_t *a, const int64_t *b, int64_t size) {
@@ -42,37 +43,85 @@ static void fill_run(char *y, const char *x, int64_t n, int64_t size) {
     }
 }
 
-/* n elements, `stride` bytes apart. */
-static void gather_run(char *y, const char *x, int64_t n, int64_t stride, int64_t size) {
-    if (stride == 0) fill_run(y, x, n, size);
-    else if (stride == size) memcpy(y, x, (size_t)(n * size));
-    else if (size == 4) for (int64_t i = 0; i < n; i++) memcpy(y + i * 4, x + i * stride, 4);
-    else if (size == 8) for (int64_t i = 0; i < n; i++) memcpy(y + i * 8, x + i * stride, 8);
-    else if (size == 2) for (int64_t i = 0; i < n; i++) memcpy(y + i * 2, x + i * stride, 2);
-    else for (int64_t i = 0; i < n; i++) y[i] = x[i * stride];
+/* n elements, x's sx bytes apart and y's sy. */
+static void copy_run(char *y, int64_t sy, const char *x, int64_t sx, int64_t n, int64_t size) {
+    if (sx == 0 && sy == size) fill_run(y, x, n, size);
+    else if (sx == size && sy == size) memcpy(y, x, (size_t)(n * size));
+    else if (size == 4) for (int64_t i = 0; i < n; i++) memcpy(y + i * sy, x + i * sx, 4);
+    else if (size == 8) for (int64_t i = 0; i < n; i++) memcpy(y + i * sy, x + i * sx, 8);
+    else if (size == 2) for (int64_t i = 0; i < n; i++) memcpy(y + i * sy, x + i * sx, 2);
+    else for (int64_t i = 0; i < n; i++) y[i * sy] = x[i * sx];
+}
+
+/* A place in the result's order, and how far from their bases the operands' elements for it lie, in bytes. */
+struct walk {
+    int64_t index[CAFE_MAX_DIMS], offset[2];
+};
+
+static struct walk walk_from(const struct cafe_strided *s, int64_t at) {
+    struct walk w = {.offset = {cafe_strided_offset(s, 0, at), cafe_strided_offset(s, 1, at)}};
+    for (int i = s->ndim - 1; i >= 0; i--) {
+        w.index[i] = at % s->shape[i];
+        at /= s->shape[i];
+    }
+    return w;
+}
+
+static void step(const struct cafe_strided *s, struct walk *w, int axis, int64_t n) {
+    w->index[axis] += n;
+    w->offset[0] += n * s->stride[0][axis];
+    w->offset[1] += n * s->stride[1][axis];
+}
+
+/* On by so many rows, all along one line of the last axis but one: back to the start of each axis that is through, one step along the first
+ * that is not. */
+static void next_rows(const struct cafe_strided *s, struct walk *w, int64_t rows) {
+    int last = s->ndim - 1;
+    step(s, w, last, -w->index[last]);
+    for (int i = last - 1; i >= 0; i--, rows = 1) {
+        step(s, w, i, rows);
+        if (w->index[i] < s->shape[i]) break;
+        step(s, w, i, -s->shape[i]);
+    }
 }
 
 void cafe_strided_gather(void *y, const struct cafe_strided *s, int k, const void *base, int64_t at, int64_t n, int64_t size) {
     int last = s->ndim - 1;
-    int64_t index[CAFE_MAX_DIMS], rest = at;
-    for (int i = last; i >= 0; i--) {
-        index[i] = rest % s->shape[i];
-        rest /= s->shape[i];
-    }
-    const char *x = (const char *)base + cafe_strided_offset(s, k, at);
+    struct walk w = walk_from(s, at);
     for (char *to = y; n > 0;) {
-        int64_t run = cafe_min(n, s->shape[last] - index[last]);
-        gather_run(to, x, run, s->stride[k][last], size);
+        int64_t run = cafe_min(n, s->shape[last] - w.index[last]);
+        copy_run(to, size, (const char *)base + w.offset[k], s->stride[k][last], run, size);
         to += run * size;
         n -= run;
-        /* On to the next row: back to the start of each axis that is through, one step along the first that is not. */
-        x -= index[last] * s->stride[k][last];
-        index[last] = 0;
-        for (int i = last - 1; i >= 0; i--) {
-            x += s->stride[k][i];
-            if (++index[i] < s->shape[i]) break;
-            x -= s->shape[i] * s->stride[k][i];
-            index[i] = 0;
-        }
+        next_rows(s, &w, 1);
     }
+}
+
+void cafe_strided_move(void *y, const void *x, const struct cafe_strided *s, int64_t at, int64_t n, int64_t size, int64_t stream) {
+    int last = s->ndim - 1, solid = s->stride[0][last] == size && s->stride[1][last] == size;
+    struct walk w = walk_from(s, at);
+    while (n > 0) {
+        int64_t run = cafe_min(n, s->shape[last] - w.index[last]), rows = 1;
+        const char *from = (const char *)x + w.offset[0];
+        char *to = (char *)y + w.offset[1];
+        if (solid) {
+            if (last > 0 && run == s->shape[last]) rows = cafe_min(n / run, s->shape[last - 1] - w.index[last - 1]);
+            int64_t ldx = last > 0 ? s->stride[0][last - 1] : 0, ldy = last > 0 ? s->stride[1][last - 1] : 0;
+            cafe_any->move_rows(to, ldy, from, ldx, rows, run * size, stream);
+        } else copy_run(to, s->stride[1][last], from, s->stride[0][last], run, size);
+        n -= rows * run;
+        next_rows(s, &w, rows);
+    }
+}
+
+int64_t cafe_strided_before(const struct cafe_strided *s, int k, int64_t offset) {
+    int64_t count = 0, each = s->total;
+    for (int i = 0; i < s->ndim && offset > 0; i++) {
+        int64_t step = s->stride[k][i], whole = step ? offset / step : 0;
+        each /= s->shape[i];
+        if (whole >= s->shape[i]) return count + s->shape[i] * each;
+        count += whole * each;
+        offset -= whole * step;
+    }
+    return offset > 0 ? count + 1 : count;
 }

@@ -29,4 +29,10 @@ int64_t cafe_strided_offset(const struct cafe_strided *s, int k, int64_t at);
 /* Copies operand k's elements for the result's elements at .. at + n side by side into y. size is 1, 2, 4 or 8. */
 void cafe_strided_gather(void *y, const struct cafe_strided *s, int k, const void *base, int64_t at, int64_t n, int64_t size);
 
+/* Copies operand 0's elements at .. at + n to where operand 1's strides say, from y on; with `stream` past the caches where rows are solid. */
+void cafe_strided_move(void *y, const void *x, const struct cafe_strided *s, int64_t at, int64_t n, int64_t size, int64_t stream);
+
+/* How many elements of operand k, a part of a row-major array taken in its order, lie less than `offset` bytes from its base. */
+int64_t cafe_strided_before(const struct cafe_strided *s, int k, int64_t offset);
+
 #endif

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from .base import primitive
 _F16, _BF16 = DType.F16.numpy, DType.BF16.numpy
 _WORTH_C = 1024  # elements from which a conversion in C beats NumPy's, call included
 _LARGE = 64 * 1024  # elements from which a copy by C into the pool beats NumPy's, the look at the strides included
+_MAX_DIMS = 8
 _PAIRS = {
     "F16_F32": (_F16, _ffi.F32),
     "BF16_F32": (_BF16, _ffi.F32),
@@ -114,9 +116,14 @@ def slice_ref(x: Array, key: tuple[Any, ...]) -> Array:
 
 def unslice(x: Array, key: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
     """Zeros of a shape with x where `slice` by the same key would read: the adjoint of `slice`."""
+    if _ffi.lib is None or (size := prod(shape)) < _LARGE or not x.size or len(shape) > _MAX_DIMS or x.itemsize not in (1, 2, 4, 8):
+        return unslice_ref(x, key, shape)
     y = memory.empty(shape, x.dtype)
-    memory.assign(y, np.zeros((), x.dtype))
-    memory.assign(y[(*key, ...)], x)
+    part = y[(*key, ...)]
+    if part.shape != x.shape or min(part.strides, default=0) < 0:
+        return unslice_ref(x, key, shape)
+    offset = part.__array_interface__["data"][0] - y.__array_interface__["data"][0]
+    _ffi.lib.cafe_unslice(_ffi.any_addr(y), size, offset, _ffi.any_addr(x), x.ndim, x.shape, part.strides, x.strides, x.itemsize)
     return y
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp
-from cafe.kernels import cast, normal, uniform
+from cafe.kernels import copy, normal, uniform
+from cafe.kernels.memory import zeros
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, whole
 
 from .base import Base, check_tensors, wrap
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from .core import Tensor
 
 
-def _triangle(relation: np.ufunc, n: int, dtype: DTypeLike) -> Array:
-    """Ones where the column stands in the relation to the row."""
-    places = np.arange(n)
-    return cast(relation(places, places[:, None]).view(np.uint8), as_dtype(dtype).numpy)
+def _triangle(n: int, dtype: np.dtype[Any], *, upper: bool) -> Array:
+    """Ones on one side of the diagonal: every row is the same line of zeros and ones, from one place further back."""
+    line = np.zeros(2 * n, dtype)
+    line[n if upper else 0 : 2 * n if upper else n + 1] = 1
+    return copy(np.lib.stride_tricks.as_strided(line[n:], (n, n), (-line.itemsize, line.itemsize)))
 
 
 def _float(dtype: DTypeLike | None, op: str) -> np.dtype[Any]:
@@ -100,7 +102,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.zeros((2, 2)).tolist(), cafe.Tensor.zeros(1, "u8").tolist()
         ([[0.0, 0.0], [0.0, 0.0]], [0])
         """
-        return cls._made(np.zeros(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
+        return cls._made(zeros(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
     def ones(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
@@ -248,7 +250,7 @@ class CreateMethods(Base):
         [[1, 0], [1, 1]]
         """
         n, _ = shaped((n, n), device)
-        return cls._made(_triangle(np.less_equal, n, dtype))  # type: ignore[no-any-return]
+        return cls._made(_triangle(n, as_dtype(dtype).numpy, upper=False))  # type: ignore[no-any-return]
 
     @classmethod
     def triu2(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
@@ -262,7 +264,7 @@ class CreateMethods(Base):
         [[1, 1], [0, 1]]
         """
         n, _ = shaped((n, n), device)
-        return cls._made(_triangle(np.greater_equal, n, dtype))  # type: ignore[no-any-return]
+        return cls._made(_triangle(n, as_dtype(dtype).numpy, upper=True))  # type: ignore[no-any-return]
 
     @classmethod
     def from_vec(cls, data: Any, shape: Any, device: Device | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -373,7 +375,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor([1, 2]).zeros_like().tolist()
         [0, 0]
         """
-        return wrap(np.zeros(self.shape, self._data.dtype))
+        return wrap(zeros(self.shape, self._data.dtype))
 
     def ones_like(self) -> Tensor:
         """Ones of this shape and dtype.
