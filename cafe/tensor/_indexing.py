@@ -146,8 +146,8 @@ class IndexingMethods(Base):
         """This tensor with source added where `gather` by the ids would read: y[i, ids[i, j, k], k] += source[i, j, k] for dim 1.
 
         Shape: (…, n, …), ids and source (…, m, …) → (…, n, …).
-        Raises: InvalidIndex (which says `gather`, as candle's does), ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for
-        float ids, DimOutOfRange.
+        Raises: InvalidIndex (which says `gather`, as candle's does), ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp
+        for float ids, DimOutOfRange.
         Gradient: g (candle gives `scatter`'s), and to source g gathered by the ids.
         Source: candle-core/src/tensor.rs, scatter_add.
 
@@ -162,8 +162,8 @@ class IndexingMethods(Base):
         """This tensor with source in place of what `gather` by the ids would read; of several writes to one place the last one stays.
 
         Shape: (…, n, …), ids and source (…, m, …) → (…, n, …).
-        Raises: InvalidIndex (which says `gather`, as candle's does), ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp for
-        float ids, DimOutOfRange.
+        Raises: InvalidIndex (which says `gather`, as candle's does), ShapeMismatchBinaryOp, DTypeMismatchBinaryOp, UnsupportedDTypeForOp
+        for float ids, DimOutOfRange.
         Gradient: g with zeros where something was written (candle gives `scatter_add`'s), and to source g gathered by the ids, 0 where
         a later write covered it.
         Source: candle-core/src/tensor.rs, scatter.
