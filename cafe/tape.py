@@ -220,13 +220,13 @@ def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, gr
     grads = {root: seed}
     heap = [(-root.seq, root)] if root.op is not None else []  # the latest first; variables stay out of it
     found: dict[Node, Any] = {}
-    summed: set[Node] = set()
+    summed: set[Node] = set()  # whose gradient is an array that nobody else holds
     while heap:
         node = pop(heap)[1]
         g = grads.pop(node)
         if retained and node in retained:
             found[node] = g
-        for parent, contribution in zip(node.parents, rule(node, g, graph)):
+        for parent, contribution in zip(node.parents, () if _add_part(node, g, grads, summed, graph) else rule(node, g, graph, keep_graph)):
             if parent is None or contribution is None:
                 continue
             if contribution.shape != parent.shape:
@@ -236,6 +236,8 @@ def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, gr
                 grads[parent] = _added(before, contribution, parent, summed, graph)
                 continue
             grads[parent] = contribution
+            if node.op is not None and node.op.fresh:
+                summed.add(parent)
             if parent.op is not None:
                 push(heap, (-parent.seq, parent))
         if not keep_graph:
@@ -243,8 +245,24 @@ def _walk(root: Node, seed: Any, retained: frozenset[Node], keep_graph: bool, gr
     return found | grads if found else grads  # what is left are the variables
 
 
+def _add_part(node: Node, g: Any, grads: dict[Node, Any], summed: set[Node], graph: GraphMode | None) -> bool:
+    """Adds the gradient of a part to the one that its whole has already; whether that was so."""
+    if graph is not None or node.op is None or not node.op.part or node.inputs is None or tracing.active is not None:
+        return False
+    whole = node.parents[0]
+    total = grads.get(whole) if whole is not None else None
+    if whole is None or total is None:
+        return False
+    if whole not in summed:
+        total = grads[whole] = kernels.copy(total)
+        summed.add(whole)
+    node.op.add_to(kernels, total, g)
+    return True
+
+
 def _added(before: Any, g: Any, node: Node, summed: set[Node], graph: GraphMode | None) -> Any:
-    """A node's second contribution adds into a fresh array, later ones add in place into that; with `graph` nothing is written to."""
+    """A contribution to a gradient that is there already: in place into an array that is the walk's own, else into a new one, which then
+    is; with `graph` nothing is written to."""
     if graph is not None:
         return graph.xp.add(before, g)
     if node in summed:
@@ -254,16 +272,16 @@ def _added(before: Any, g: Any, node: Node, summed: set[Node], graph: GraphMode 
     return kernels.add(before, g)
 
 
-def _traced_rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
+def _traced_rule(node: Node, g: Any, graph: GraphMode | None, keep_graph: bool) -> tuple[Any, ...]:
     with tracing.span(tracing.Level.TRACE, f"{_name(node)} backward", shape=node.shape, dtype=node.dtype):
-        return _rule(node, g, graph)
+        return _rule(node, g, graph, keep_graph)
 
 
 def _name(node: Node) -> str:
     return getattr(node.op, "name", "")
 
 
-def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
+def _rule(node: Node, g: Any, graph: GraphMode | None, keep_graph: bool) -> tuple[Any, ...]:
     """Runs the backward of one node; what goes to a variable shares memory with nothing."""
     op, inputs = node.op, node.inputs
     if op is None or inputs is None:
@@ -284,7 +302,9 @@ def _rule(node: Node, g: Any, graph: GraphMode | None) -> tuple[Any, ...]:
     if type(grads) is not tuple or len(grads) != len(inputs):
         count, got = len(inputs), len(grads) if type(grads) is tuple else type(grads).__name__
         raise Error(f"backward of {_name(node)}: a tuple with a gradient or None for each of {count} inputs is wanted, got {got}")
-    return grads if op.fresh or graph is not None else _owned(grads, node, [g, record.y, *inputs])
+    if op.fresh or graph is not None:
+        return grads
+    return _owned(grads, node, [g, record.y, node.const, *inputs, node.saved if keep_graph else None])  # what it saved is let go of otherwise
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:
@@ -294,9 +314,7 @@ def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, 
             break
     else:  # no variable among the inputs
         return grads
-    for array in (node.saved, node.const):
-        if array is not None:
-            others.extend(array if isinstance(array, tuple) else (array,))
+    others = [a for array in others for a in (array if isinstance(array, tuple) else (array,)) if a is not None]
     owned = []
     for g, parent in zip(grads, node.parents):
         mine = g if g is None or parent is None or parent.op is not None else _own(g, others)

@@ -62,6 +62,8 @@ class Op:
     views: its output may be a view of its first input.
     fresh: the gradients that its backward gives share memory with nothing: not with what it was given, not with each other. The tape
         takes them for a variable's as they are; those of other rules it copies unless it sees that nobody holds them.
+    part: its backward gives zeros with g in a part of them, and its `add_to` adds g to that part of a sum that is there already, which the
+        tape prefers: the gradient of a tensor taken apart costs its size once, not once for each piece.
     differentiable: False for what has no gradient (comparisons, argmax); it is never recorded.
     """
 
@@ -71,6 +73,7 @@ class Op:
     wide: ClassVar[bool] = False
     views: ClassVar[bool] = False
     fresh: ClassVar[bool] = False
+    part: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
 
     def forward(self, xp: XP, *inputs: Any) -> Array | Result:
@@ -83,6 +86,10 @@ class Op:
         Raises: BackwardNotSupported where the op has no rule.
         """
         raise BackwardNotSupported(self.name)
+
+    def add_to(self, xp: XP, total: Array, g: Array) -> None:
+        """Adds in place what `backward` would give; for an op that is a `part`."""
+        raise NotImplementedError
 
 
 def sum_to_shape(xp: XP, g: Array, shape: tuple[int, ...]) -> Array:

@@ -61,7 +61,7 @@ class BroadcastTo(Op):
 class Slice(Op):
     """Every step-th element between bounds, a slice a dim (or a place, whose dim goes); the gradient goes into zeros."""
 
-    name, moves, views = "slice", True, True
+    name, moves, views, fresh, part = "slice", True, True, True, True
 
     def __init__(self, key: tuple[slice | int, ...]) -> None:
         self.key = key
@@ -71,6 +71,9 @@ class Slice(Op):
 
     def backward(self, xp: XP, g: Array, r: Record, x: Any) -> Grads:
         return (xp.unslice(g, self.key, x.shape),)
+
+    def add_to(self, xp: XP, total: Array, g: Array) -> None:
+        xp.accumulate(xp.slice(total, self.key), g)
 
 
 class Unslice(Op):
