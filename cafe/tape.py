@@ -304,7 +304,8 @@ def _rule(node: Node, g: Any, graph: GraphMode | None, keep_graph: bool) -> tupl
         raise Error(f"backward of {_name(node)}: a tuple with a gradient or None for each of {count} inputs is wanted, got {got}")
     if op.fresh or graph is not None:
         return grads
-    return _owned(grads, node, [g, record.y, node.const, *inputs, node.saved if keep_graph else None])  # what it saved is let go of otherwise
+    saved = node.saved if keep_graph else None  # it is let go of otherwise
+    return _owned(grads, node, [g, record.y, node.const, *inputs, saved])
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:

@@ -56,7 +56,8 @@ def test_second_derivatives_of_pieces() -> None:
     grad = (parts[0] * parts[1] * parts[2] + parts[1].sqr()).sum_all().backward(create_graph=True)[x]
     second = grad.mul(Tensor(values(6))).sum_all().backward()[x]
     assert second.shape == (6,) and np.isfinite(second.numpy()).all()
-    assert grad.tolist() == [*(parts[1] * parts[2]).tolist(), *(parts[0] * parts[2] + parts[1] * 2.0).tolist(), *(parts[0] * parts[1]).tolist()]
+    slopes = parts[1] * parts[2], parts[0] * parts[2] + parts[1] * 2.0, parts[0] * parts[1]
+    assert grad.tolist() == [v for slope in slopes for v in slope.tolist()]
 
 
 def test_a_variable_in_pieces_twice() -> None:
