@@ -68,8 +68,9 @@ static int can_turn(struct copy *c) {
 void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size) {
     struct copy c = {.s = cafe_strided_join(ndim, shape, x_strides, y_strides, size), .y = y, .x = x, .size = size};
     if (c.s.total == 0) return;
-    c.stream = cafe_streams(2 * c.s.total * size);
-    if (can_turn(&c)) cafe_for(c.outer * cafe_ceil_div(c.s.shape[c.s.ndim - 1], TURNED_ROWS), 1, c.s.total, CAFE_SERIAL_CHEAP, turn_task, &c);
+    const int turned = can_turn(&c); /* goes past the caches sooner: it writes short pieces of many rows, each of which would be fetched first */
+    c.stream = cafe_streams((turned ? 3 : 2) * c.s.total * size);
+    if (turned) cafe_for(c.outer * cafe_ceil_div(c.s.shape[c.s.ndim - 1], TURNED_ROWS), 1, c.s.total, CAFE_SERIAL_CHEAP, turn_task, &c);
     else cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, move_task, &c);
 }
 
