@@ -41,8 +41,9 @@ def whole(op: str, what: str, value: Any) -> int:
         if isinstance(value, bool):
             raise TypeError
         return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{op}: {what} is an int, got {value!r}") from None
+    except (TypeError, Error):  # the latter of a tensor with more numbers than one
+        got = f"a {type(value).__name__} of shape {show(value.shape)}" if hasattr(value, "shape") else repr(value)
+        raise TypeError(f"{op}: {what} is an int, got {got}") from None
 
 
 class D:

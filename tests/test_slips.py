@@ -249,3 +249,19 @@ def test_a_recurrent_layer_is_called_like_a_stack_of_one(make: Any) -> None:
     xs = Tensor.ones((2, 4, 2))
     states = Tensor.stack([state.h for state in layer.seq(xs)], 1)
     assert layer(xs).tolist() == nn.RNNStack([[layer]])(xs).tolist() == states.tolist()
+
+
+@pytest.mark.parametrize("name", ["view", "grad", "requires_grad", "std", "masked_fill", "numel"])
+def test_what_pytorch_has_is_pointed_to(name: str) -> None:
+    t = Tensor([1.0])
+    with pytest.raises(AttributeError, match=f"a Tensor has no `{name}`: .*`"):
+        getattr(t, name)
+    assert not hasattr(t, name)
+
+
+def test_a_tensor_in_the_place_of_a_dim_is_named() -> None:
+    t, ids = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[0], [1]])
+    with pytest.raises(TypeError, match=r"gather: a dim is an int, got a Tensor of shape \[2, 1\]"):
+        t.gather(1, ids)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="index-select: a dim is an int"):
+        t.index_select(1, ids)  # type: ignore[arg-type]

@@ -60,6 +60,14 @@ def test_second_derivatives_of_pieces() -> None:
     assert grad.tolist() == [v for slope in slopes for v in slope.tolist()]
 
 
+def test_joins_of_one_and_repeats_by_one_are_copies() -> None:
+    v = Var([1.0, 2.0])
+    snapshots = [Tensor.cat([v], 0), Tensor.stack([v], 0), v.repeat((1,)), v.repeat((1, 1)), v.repeat((2,))]
+    before = [s.tolist() for s in snapshots]
+    v.set(Tensor([5.0, 6.0]))
+    assert [s.tolist() for s in snapshots] == before
+
+
 def test_a_variable_in_pieces_twice() -> None:
     x = Var(values(3, 4))
     loss: Any = x[0].sum_all() + x[1].sum_all() + x[0].sqr().sum_all()

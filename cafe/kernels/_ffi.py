@@ -33,6 +33,7 @@ from cafe.dtype import Array
 from cafe.errors import Error
 
 _AGAIN = "install a C compiler if there is none, and install cafe again: pip install -e ."
+_REBUILD = "build it again: python setup.py build_ext --inplace, or pip install -e ."
 
 
 def _import_extension() -> tuple[Any, str]:
@@ -41,7 +42,7 @@ def _import_extension() -> tuple[Any, str]:
         found = importlib.import_module("cafe.kernels._cafe")
     except ImportError as missing:
         return None, f"{missing}; {_AGAIN}"
-    return (None, f"it was built from another csrc/cafe.h; {_AGAIN}") if _is_stale(found) else (found, "")
+    return (None, f"it was built from another csrc/cafe.h; {_REBUILD}") if _is_stale(found) else (found, "")
 
 
 def _is_stale(extension: Any) -> bool:

@@ -73,7 +73,7 @@ class JoinMethods(Base):
         beside = [(n, size) for n, size in zip((*counts, *more), out.shape)]  # a new dim of copies before each
         whole = parse_shape(tuple(n * size for n, size in beside))
         apart = out.reshape(tuple(m for _, size in beside for m in (1, size))).broadcast_as(tuple(m for pair in beside for m in pair))
-        return apart.contiguous().reshape(whole)  # type: ignore[no-any-return]
+        return apart.copy().reshape(whole)  # type: ignore[no-any-return]
 
     def roll(self, shift: int, dim: Dim) -> Tensor:
         """Shifted along a dim, towards its end for a positive shift, what falls off coming in at the other end.
@@ -166,4 +166,4 @@ def _cat(tensors: Sequence[Base], dim: Dim) -> Tensor:
     check_cat([t.shape for t in tensors], d)
     for t in tensors[1:]:
         check_same("cat", tensors[0]._data, t._data)
-    return tensors[0] if len(tensors) == 1 else apply(Cat(d), *tensors)  # type: ignore[return-value]
+    return apply(Cat(d), *tensors)

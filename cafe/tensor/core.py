@@ -60,6 +60,19 @@ class _Elsewhere:
         raise AttributeError(f"a Tensor has no method `{self.name}`: it is the function `{self.place}.{self.name}`")
 
 
+class _Unlike:
+    """Stands where PyTorch has something and says what there is instead."""
+
+    def __init__(self, instead: str) -> None:
+        self.instead = instead
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: object, owner: type) -> NoReturn:
+        raise AttributeError(f"a Tensor has no `{self.name}`: {self.instead}")
+
+
 class Tensor(
     FactsMethods,
     OutMethods,
@@ -175,6 +188,15 @@ class Tensor(
     cross_entropy = _Elsewhere("cafe.nn.loss")
     mse = _Elsewhere("cafe.nn.loss")
     nll = _Elsewhere("cafe.nn.loss")
+
+    # -- what PyTorch has and candle has not
+
+    view = _Unlike("`reshape` gives a view wherever there can be one")
+    grad = _Unlike("`backward()` returns the gradients: `grads = loss.backward(); grads[v]`")
+    requires_grad = _Unlike("a `Var` is what gradients are taken for, and `track_op()` says whether a tensor descends from one")
+    std = _Unlike("`var(dim).sqrt()` is the standard deviation")
+    masked_fill = _Unlike("`mask.where_cond(a, b)` chooses")
+    numel = _Unlike("`elem_count()` counts the elements")
 
     # -- the graph
 
