@@ -195,7 +195,6 @@ class Tensor(
     grad = _Unlike("`backward()` returns the gradients: `grads = loss.backward(); grads[v]`")
     requires_grad = _Unlike("a `Var` is what gradients are taken for, and `track_op()` says whether a tensor descends from one")
     std = _Unlike("`var(dim).sqrt()` is the standard deviation")
-    masked_fill = _Unlike("`mask.where_cond(a, b)` chooses")
     numel = _Unlike("`elem_count()` counts the elements")
 
     # -- the graph
