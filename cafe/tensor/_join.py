@@ -23,7 +23,7 @@ class JoinMethods(Base):
 
     @staticmethod
     def cat(tensors: Sequence[Tensor], dim: Dim) -> Tensor:
-        """Tensors one after the other along a dim; one tensor alone is given back itself.
+        """Tensors one after the other along a dim: always a copy, of one tensor too.
 
         Shape: (…, n₁, …), (…, n₂, …), … → (…, n₁ + n₂ + …, …).
         Raises: OpRequiresAtLeastOneTensor, ShapeMismatchCat, UnexpectedNumberOfDims, DTypeMismatchBinaryOp, DimOutOfRange.
