@@ -119,7 +119,7 @@ void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double 
 /* ---- reductions: bodies/reduce.inc, reduce.c ---- */
 
 /* Along the middle axis of (outer, n, inner). A sum of nothing is 0; up to eight elements are added in their own type from left to
- * right, more by twos in their own type and the sums of two in f64; the order depends on n alone, so that the axis makes no
+ * right, more by fours in their own type and the sums of four in f64; the order depends on n alone, so that the axis makes no
  * difference. The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
 int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);

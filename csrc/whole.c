@@ -3,10 +3,8 @@
 #include "cafe.h"
 #include "dispatch.h"
 #include "entry.h"
+#include "ids.h"
 #include "threads.h"
-
-/* The bytes of an integer of a kind. */
-static int64_t size_of(int kind) { return kind == CAFE_ID_U8 ? 1 : kind == CAFE_ID_I16 ? 2 : kind == CAFE_ID_I64 ? 8 : 4; }
 
 #define REAL f32
 #include "whole.c"
@@ -26,7 +24,7 @@ typedef struct {
 
 static void ENTRY(to_whole_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(whole_call) *c = context;
-    TABLE->to_whole(c->kind, c->whole + begin * size_of(c->kind), c->from + begin, end - begin);
+    TABLE->to_whole(c->kind, c->whole + begin * cafe_id_size(c->kind), c->from + begin, end - begin);
 }
 
 void ENTRY(to_whole)(int kind, void *y, const T *x, int64_t n) {
@@ -36,7 +34,7 @@ void ENTRY(to_whole)(int kind, void *y, const T *x, int64_t n) {
 
 static void ENTRY(of_whole_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(whole_call) *c = context;
-    TABLE->of_whole(c->kind, c->reals + begin, c->from_whole + begin * size_of(c->kind), end - begin);
+    TABLE->of_whole(c->kind, c->reals + begin, c->from_whole + begin * cafe_id_size(c->kind), end - begin);
 }
 
 void ENTRY(of_whole)(int kind, T *y, const void *x, int64_t n) {

@@ -1,7 +1,7 @@
 """Sums, extremes and running sums over dims (floor 1).
 
 Up to eight floats are added in their own dtype from left to right: what a reader adds by hand comes out to the last digit. More are
-added in float64 and rounded once, in C after adding them by twos in their own dtype. Integer sums keep their dtype, are added in 64
+added in float64 and rounded once, in C after adding them by fours in their own dtype. Integer sums keep their dtype, are added in 64
 bits and must fit.
 """
 

@@ -27,7 +27,7 @@ class ReduceMethods(Base):
         """The sum over dims, which go: y = Σ x, and 0 where there is nothing to add.
 
         Up to eight floats are added in their own dtype from left to right; more of them in float64, which is rounded once, the C kernel
-        adding them by twos in their own dtype before. Integers keep their dtype, are added in 64 bits and must fit.
+        adding them by fours in their own dtype before. Integers keep their dtype, are added in 64 bits and must fit.
 
         Shape: without the dims.
         Raises: TypeError without dims (`sum_all` sums everything), DimOutOfRange, DuplicateDimIndex, IntegerOverflow (candle wraps).
