@@ -1,4 +1,4 @@
-"""What cffi needs: the API (cafe.h without its preprocessor lines) and the list of sources. setup.py does the building."""
+"""What cffi needs: the API (api/*.h without their preprocessor lines) and the list of sources. setup.py does the building."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ def sources() -> list[Path]:
 
 def headers() -> list[Path]:
     """What the C files include."""
-    return sorted(p for pattern in ("*.h", "*.inc", "*.def", "bodies/*.inc") for p in HERE.glob(pattern))
+    return sorted(p for pattern in ("*.h", "api/*.h", "*.inc", "*.def", "bodies/*.inc") for p in HERE.glob(pattern))
+
+
+def api_text() -> str:
+    """What the headers of the API say, one after another; each can stand alone."""
+    return "".join(path.read_text(encoding="utf-8") for path in sorted((HERE / "api").glob("*.h")))
 
 
 def declarations(text: str) -> str:
@@ -27,13 +32,13 @@ def declarations(text: str) -> str:
 
 
 def api() -> str:
-    """A mark of what cafe.h says, compiled in: in a source tree the Python side compares it with the header and sees a stale build."""
-    return hashlib.sha256((HERE / "cafe.h").read_bytes()).hexdigest()[:16]
+    """A mark of what the API says, compiled in: in a source tree the Python side compares it with the headers and sees a stale build."""
+    return hashlib.sha256(api_text().encode()).hexdigest()[:16]
 
 
 def make_ffi() -> FFI:
     """The builder of `cafe.kernels._cafe`, API mode, out of line."""
     ffi = FFI()
-    ffi.cdef(declarations((HERE / "cafe.h").read_text(encoding="utf-8")))
+    ffi.cdef(declarations(api_text()))
     ffi.set_source(MODULE, '#include "cafe.h"')
     return ffi

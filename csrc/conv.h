@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The seventeen numbers of cafe.h's contract, in its order. */
+/* The seventeen numbers of api/layers.h's contract, in its order. */
 struct cafe_conv {
     int64_t n, c, o, groups;      /* images, channels in, channels out, groups of both */
     int64_t h, w, kh, kw, oh, ow; /* input, kernel, output */

@@ -6,12 +6,12 @@
 
 #include "cafe.h"
 
-/* The bytes of an integer of a kind (cafe.h). */
+/* The bytes of an integer of a kind (api/moving.h). */
 static inline int64_t cafe_id_size(int kind) { return kind == CAFE_ID_U8 ? 1 : kind == CAFE_ID_I16 ? 2 : kind == CAFE_ID_I64 ? 8 : 4; }
 
 enum { CAFE_ID_SKIP = -1, CAFE_IDS_BLOCK = 512 /* ids read at a time: 4 KiB, so that they are still in L1 when used */ };
 
-/* y[i] = ids[from + i] for i < n, CAFE_ID_SKIP for a skip. 0 if an id is neither below `size` nor a skip (`kind`: cafe.h), else 1. */
+/* y[i] = ids[from + i] for i < n, CAFE_ID_SKIP for a skip. 0 if an id is neither below `size` nor a skip (`kind`: api/moving.h), else 1. */
 int cafe_ids_read(int64_t *y, const void *ids, int kind, int64_t from, int64_t n, int64_t size);
 
 enum { CAFE_IDS_SKIPS = 1, CAFE_IDS_INSIDE = 2 }; /* what was read: ids with skips among them, or ids alone */

@@ -42,16 +42,16 @@ def _import_extension() -> tuple[Any, str]:
         found = importlib.import_module("cafe.kernels._cafe")
     except ImportError as missing:
         return None, f"{missing}; {_AGAIN}"
-    return (None, f"it was built from another csrc/cafe.h; {_REBUILD}") if _is_stale(found) else (found, "")
+    return (None, f"it was built from other headers than csrc/api has; {_REBUILD}") if _is_stale(found) else (found, "")
 
 
 def _is_stale(extension: Any) -> bool:
-    """Whether this is a source tree whose header has changed since the extension was built: its functions may take other arguments."""
-    header = Path(__file__).parents[2] / "csrc" / "cafe.h"
-    if not header.is_file():
+    """Whether this is a source tree whose API has changed since the extension was built: its functions may take other arguments."""
+    headers = sorted((Path(__file__).parents[2] / "csrc" / "api").glob("*.h"))
+    if not headers:
         return False
-    built_from = _info(extension).get("api", "")
-    return built_from != hashlib.sha256(header.read_bytes()).hexdigest()[:16]
+    text = b"".join(path.read_bytes() for path in headers)
+    return _info(extension).get("api", "") != hashlib.sha256(text).hexdigest()[:16]
 
 
 def _info(extension: Any) -> dict[str, str]:
@@ -146,7 +146,7 @@ def any_addr(array: Array) -> Any:
 
 
 def code(name: str) -> int:
-    """The constant CAFE_<name> of cafe.h; without the extension a number that nothing takes."""
+    """The constant CAFE_<name> of the API; without the extension a number that nothing takes."""
     return int(getattr(lib, f"CAFE_{name}")) if lib is not None else -1
 
 

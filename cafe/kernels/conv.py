@@ -41,7 +41,7 @@ _COL2IM = _ffi.kernel("col2im")
 _NOT_FINITE = _ffi.code("NOT_FINITE")
 
 
-ALGORITHMS = ("auto", "im2col", "implicit", "winograd2", "winograd4", "direct")  # each at the place of its number in cafe.h
+ALGORITHMS = ("auto", "im2col", "implicit", "winograd2", "winograd4", "direct")  # each at the place of its number in api/layers.h
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,83 @@
+/* Functions of elements, reductions, running sums: a part of the API, see cafe.h. */
+#ifndef CAFE_API_ELEMENTWISE_H
+#define CAFE_API_ELEMENTWISE_H
+
+#include <stdint.h>
+
+/* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
+
+/* Functions of one array. IDENTITY is x, ROUND takes halves away from zero, AFFINE is x a + b (rounded after each), CLAMP is x held between
+ * a and b, LEAKY_RELU is x > 0 ? x : x a + 0, ELU is x > 0 ? x : a (exp x - 1). */
+enum {
+    CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_FLOOR, CAFE_CEIL, CAFE_ROUND, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU,
+    CAFE_LEAKY_RELU, CAFE_AFFINE, CAFE_CLAMP,
+    CAFE_EXP, CAFE_LOG, CAFE_SIN, CAFE_COS, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
+};
+
+/* y = op(x), n elements; a and b are the op's numbers or ignored. In place. */
+void cafe_unary_f32(int op, float *y, const float *x, int64_t n, double a, double b);
+void cafe_unary_f64(int op, double *y, const double *x, int64_t n, double a, double b);
+
+/* Functions of two arrays. MAXIMUM and MINIMUM are NaN where either is. The backward ones take the incoming gradient and what the
+ * forward kept: its result (relu, tanh, sigmoid) or its input (silu, gelu, gelu_erf). */
+enum {
+    CAFE_ADD, CAFE_SUB, CAFE_MUL, CAFE_DIV, CAFE_MAXIMUM, CAFE_MINIMUM, CAFE_RELU_BACKWARD, CAFE_TANH_BACKWARD,
+    CAFE_SIGMOID_BACKWARD, CAFE_SILU_BACKWARD, CAFE_GELU_BACKWARD, CAFE_GELU_ERF_BACKWARD
+};
+enum { CAFE_EQ, CAFE_NE, CAFE_LT, CAFE_LE, CAFE_GT, CAFE_GE };
+
+/* Which operand is one number for all n: none, the first, the second, both (where alone takes that). */
+enum { CAFE_NEITHER, CAFE_FIRST, CAFE_SECOND, CAFE_BOTH };
+
+/* y = op(a, b), n elements. In place where the operand is an array. */
+void cafe_binary_f32(int op, float *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_binary_f64(int op, double *y, const double *a, const double *b, int64_t n, int fixed);
+
+/* y = a^b and x^e, n elements, with C's special cases, computed in f64 and rounded once. In place where the operand is an array. */
+void cafe_pow_f32(float *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_powf_f32(float *y, const float *x, int64_t n, double e);
+
+/* y = 1 where the relation holds, else 0; a NaN is unequal to everything. */
+void cafe_compare_f32(int op, uint8_t *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_compare_f64(int op, uint8_t *y, const double *a, const double *b, int64_t n, int fixed);
+
+/* y = c ? a : b, n elements. */
+void cafe_where_f32(float *y, const uint8_t *c, const float *a, const float *b, int64_t n, int fixed);
+void cafe_where_f64(double *y, const uint8_t *c, const double *a, const double *b, int64_t n, int fixed);
+
+/* The same over y's shape, ndim <= CAFE_MAX_DIMS, with any strides in the operands, in bytes, 0 where an operand repeats. */
+enum { CAFE_MAX_DIMS = 8 };
+void cafe_binary_strided_f32(int op, float *y, const float *a, const float *b, int ndim, const int64_t *shape,
+                             const int64_t *a_strides, const int64_t *b_strides);
+void cafe_binary_strided_f64(int op, double *y, const double *a, const double *b, int ndim, const int64_t *shape,
+                             const int64_t *a_strides, const int64_t *b_strides);
+void cafe_compare_strided_f32(int op, uint8_t *y, const float *a, const float *b, int ndim, const int64_t *shape,
+                              const int64_t *a_strides, const int64_t *b_strides);
+void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double *b, int ndim, const int64_t *shape,
+                              const int64_t *a_strides, const int64_t *b_strides);
+
+/* ---- reductions: bodies/reduce.inc, reduce.c ---- */
+
+/* Along the middle axis of (outer, n, inner). A sum of nothing is 0; up to eight elements are added in their own type from left to
+ * right, more by fours in their own type and the sums of four in f64; the order depends on n alone, so that the axis makes no
+ * difference. The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
+int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_max_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_max_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_min_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_min_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+/* Where the extreme is: the first of equals, the first NaN if there is one; 0 < n <= 2^24. */
+void cafe_argmax_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_argmax_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_argmin_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_argmin_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+/* ---- running sums: bodies/running.inc, running.c ---- */
+
+/* Along the middle axis of (outer, n, inner): y[i] = x[0] + … + x[i], added in f64 in this order and rounded once. */
+void cafe_cumsum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_cumsum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+
+#endif
