@@ -10,6 +10,7 @@ and `str` does not. Each class also derives from the built-in that a Python user
     │   OpRequiresAtLeastOneTensor, OpRequiresAtLeastTwoTensors, DuplicateDimIndex, OnlySingleDimension,
     │   ShapeMismatchSplit, CannotSetVar, DTypeParse, IntegerOverflow    (ValueError)
     ├── DimOutOfRange, InvalidIndex   (IndexError)
+    │   └── InvalidTarget, an InvalidIndex
     ├── CannotFindTensor              (KeyError)
     ├── BackwardNotSupported, GraphReleased, VersionMismatch, NotCompiledWithCudaSupport, NotCompiledWithMetalSupport (RuntimeError)
     └── Npy, SafeTensor, UnsupportedSafeTensorDtype, Io, FormatError      (ValueError; Io: OSError)
@@ -205,6 +206,14 @@ class InvalidIndex(Error, IndexError):
 
     def __init__(self, op: str, index: int, size: int) -> None:
         super().__init__(f"{op} invalid index {index} with dim size {size}")
+
+
+class InvalidTarget(InvalidIndex):
+    """A row's target that is no class."""
+
+    def __init__(self, op: str, row: int, target: int, classes: int) -> None:
+        Error.__init__(self, f"{op}: the target of row {row} is {target}, and there are {classes} classes, numbered from 0")
+        self.add_note("help: `ignore_index` leaves rows of one target out")
 
 
 class BroadcastIncompatibleShapes(Error, ValueError):

@@ -102,7 +102,7 @@ int ENTRY(cross_entropy)(T *y, T *dx, const T *x, const void *ids, int kind, con
     cafe_for(rows, cafe_ceil_div(CAFE_GRAIN, n), rows * n, CAFE_SERIAL_EXP, ENTRY(cross_entropy_task), &c);
     if (!y) return CAFE_OK;
     TABLE->sum_rows(y, c.loss, 1, rows);
-    *y = weights ? -*y : -(*y / (T)rows);
+    *y = 0 - (weights ? *y : *y / (T)rows); /* a minus sign would make a loss of nothing -0 */
     return CAFE_OK;
 }
 

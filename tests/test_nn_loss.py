@@ -231,6 +231,28 @@ def test_what_stands_in_an_ignored_row_does_not_matter(keywords: dict[str, Any])
     assert g[1] == [0.0, 0.0, 0.0]
 
 
+REDUCED = [{}, {"label_smoothing": 0.1}, {"reduction": "sum"}, {"reduction": "none"}, {"weight": Tensor.ones(2)}]
+
+
+@pytest.mark.parametrize("above", [math.nan, math.inf])
+@pytest.mark.parametrize("keywords", REDUCED)
+def test_what_comes_from_above_does_not_reach_an_ignored_row(keywords: dict[str, Any], above: float) -> None:
+    skip = int(np.iinfo(np.int64).max)
+    functions = [loss.cross_entropy] if "label_smoothing" in keywords else [loss.cross_entropy, loss.nll]
+    for function in functions:
+        for targets in ([0, 7], [0, skip], [7, 7], [skip, skip]):
+            given = {"ignore_index": 7, **keywords} if 7 in targets else keywords
+            _, g = value_and_slope(lambda v, f=function, t=targets, k=given: (f(v, Tensor(t), **k) * above).sum_all(), TWO)
+            assert g[1] == [0.0, 0.0] and math.isfinite(g[0][0]) == (targets[0] != 0)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"reduction": "none"}, {"reduction": "sum"}, {"ignore_index": 0}])
+def test_a_loss_of_nothing_has_no_minus_sign(keywords: dict[str, Any]) -> None:
+    sure = Tensor([[1000.0, -1000.0]])
+    for y in (loss.cross_entropy(sure, Tensor([0]), **keywords), loss.nll(sure * 0.0, Tensor([0]), **keywords)):
+        assert math.copysign(1.0, y.item()) == 1.0 or math.isnan(y.item())
+
+
 @pytest.mark.parametrize("dtype", ["u8", "u32", "i64"])
 @pytest.mark.parametrize("keywords", [{}, {"reduction": "mean", "ignore_index": 1}, {"label_smoothing": 0.25}])
 def test_candles_sentinel_adds_nothing_and_is_counted(dtype: str, keywords: dict[str, Any]) -> None:
@@ -300,19 +322,12 @@ Z = Tensor.zeros
         (lambda: loss.cross_entropy(Z((2, 3)), Z((2, 1), "u32")), Error, "the target tensor should have a single dimension ([2, 1])"),
         (lambda: loss.nll(Z(2), Z(2, "u32")), Error, "the target tensor should have two dimensions ([2])"),
         (lambda: loss.nll(Z((2, 3)), Z(4, "u32")), Error, "batch size mismatch between inp (2) and target (4)"),
-        (lambda: loss.cross_entropy(Z((2, 3)), Z(2)), errors.UnsupportedDTypeForOp, "unsupported dtype F32 for op gather"),
+        (lambda: loss.cross_entropy(Z((2, 3)), Z(2)), errors.UnsupportedDTypeForOp, "unsupported dtype F32 for op cross_entropy"),
+        (lambda: loss.nll(Z((2, 3)), Z(2)), errors.UnsupportedDTypeForOp, "unsupported dtype F32 for op nll"),
         (
             lambda: loss.cross_entropy(Z((2, 3), "i64"), Z(2, "u32")),
             errors.UnsupportedDTypeForOp,
             "unsupported dtype I64 for op log-softmax",
-        ),
-        (lambda: loss.cross_entropy(Z((2, 3)), Tensor([0, 3])), errors.InvalidIndex, "gather invalid index 3 with dim size 3"),
-        (lambda: loss.cross_entropy(Z((2, 3)), Tensor([-1, 0])), errors.InvalidIndex, "gather invalid index -1 with dim size 3"),
-        (lambda: loss.nll(Z((2, 3)), Tensor([0, 3])), errors.InvalidIndex, "gather invalid index 3 with dim size 3"),
-        (
-            lambda: loss.cross_entropy(Z((2, 2)), Tensor([-4, 1]), ignore_index=-1),
-            errors.InvalidIndex,
-            "gather invalid index -4 with dim size 2",
         ),
         (
             lambda: loss.cross_entropy(Z((1, 2)), Tensor([1]), weight=Z(3)),
@@ -347,6 +362,39 @@ Z = Tensor.zeros
 def test_errors(call: Callable[[], object], kind: type[Exception], text: str) -> None:
     with raises(kind, text):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "row", "target", "classes"),
+    [
+        (lambda f: f(Z((2, 3)), Tensor([0, 3])), 1, 3, 3),
+        (lambda f: f(Z((2, 3)), Tensor([-1, 0])), 0, -1, 3),
+        (lambda f: f(Z((3, 3)), Tensor([255, 0, 7], dtype="u8"), reduction="sum"), 2, 7, 3),
+        (lambda f: f(Z((3, 2)), Tensor([-1, -4, 1]), ignore_index=-1), 1, -4, 2),
+        (lambda f: f(Z((1, 0)), Tensor([0]), reduction="none"), 0, 0, 0),
+    ],
+)
+@pytest.mark.parametrize("function", [loss.cross_entropy, loss.nll])
+def test_a_target_that_is_no_class(function: Any, call: Callable[[Any], object], row: int, target: int, classes: int) -> None:
+    text = f"{function.__name__}: the target of row {row} is {target}, and there are {classes} classes, numbered from 0"
+    with raises(errors.InvalidTarget, text):
+        call(function)
+
+
+@pytest.mark.parametrize(
+    ("inp", "target", "said"),
+    [
+        ((2, 3), (2, 3), "target.argmax(1)"),
+        ((2, 3), (2, 1), "target.flatten_all()"),
+        ((2, 3, 4, 4), (2, 4, 4), "inp.permute((0, 2, 3, 1)).flatten_to(2)"),
+    ],
+)
+@pytest.mark.parametrize("function", [loss.cross_entropy, loss.nll])
+def test_targets_of_another_shape_are_told_what_to_become(function: Any, inp: tuple[int, ...], target: tuple[int, ...], said: str) -> None:
+    with pytest.raises(Error) as caught:
+        function(Z(inp), Z(target))
+    assert said in caught.value.__notes__[0]
+
 
 
 @pytest.mark.parametrize("name", ["cross_entropy", "mse", "nll"])

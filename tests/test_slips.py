@@ -57,7 +57,7 @@ V = Var([[1.0, 2.0], [3.0, 4.0]])
         (lambda: X.broadcast_matmul([[1.0]]), "broadcast_matmul: expected Tensor, found list"),  # type: ignore[arg-type]
         (lambda: X.mv([1.0]), "mv: expected Tensor, found list"),  # type: ignore[arg-type]
         (lambda: nn.loss.cross_entropy(X, [0, 1]), "cross_entropy: expected Tensor, found list"),  # type: ignore[arg-type]
-        (lambda: nn.loss.nll(X, [0, 1]), "loss: expected Tensor, found list"),  # type: ignore[arg-type]
+        (lambda: nn.loss.nll(X, [0, 1]), "nll: expected Tensor, found list"),  # type: ignore[arg-type]
         (lambda: nn.loss.mse(X, [[1.0]]), "loss: expected Tensor, found list"),  # type: ignore[arg-type]
         (lambda: nn.loss.huber(X, 1.0, 1.0), "huber: expected Tensor, found float"),  # type: ignore[arg-type]
         (lambda: nn.Linear(X)([1.0, 2.0]), "Linear: expected Tensor, found list"),  # type: ignore[arg-type]

@@ -90,7 +90,7 @@ def test_something_else_in_place_of_a_var_builder(name: str, build: Callable[[An
         (lambda: nn.sinusoidal_positions(2, 2.0), "sinusoidal_positions: dim is an int, got 2.0"),  # type: ignore[arg-type]
         (lambda: nn.loss.huber(X, X, "a"), "huber: expected a number, found str"),  # type: ignore[arg-type]
         (lambda: nn.loss.cross_entropy(X, Tensor([0, 1]), weight=[1.0]), "cross_entropy: expected Tensor, found list"),  # type: ignore[arg-type]
-        (lambda: nn.loss.cross_entropy(X, Tensor([0, 1]), ignore_index=1.5), "loss: ignore_index is an int, got 1.5"),  # type: ignore[arg-type]
+        (lambda: nn.loss.cross_entropy(X, Tensor([0, 1]), ignore_index=1.5), "cross_entropy: ignore_index is an int, got 1.5"),  # type: ignore[arg-type]
         (lambda: nn.loss.cross_entropy(X, Tensor([0, 1]), label_smoothing="a"), "cross_entropy: expected a number, found str"),  # type: ignore[arg-type]
         (lambda: nn.clip_grad_norm(Var([1.0]).sqr().backward(), [1.0], 1.0), "expected Var, found float"),  # type: ignore[list-item]
         (lambda: nn.clip_grad_norm(Var([1.0]).sqr().backward(), 5, 1.0), "expected a list of Vars, or a mapping to them, found int"),  # type: ignore[arg-type]

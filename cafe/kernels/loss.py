@@ -8,7 +8,7 @@ Every loss is one number. Ids follow the rules of `gather`: the largest U8, U32 
 
 from __future__ import annotations
 
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
 
@@ -43,8 +43,8 @@ def cross_entropy_ref(xp: XP, x: Array, ids: Array, weights: Array | None) -> Ar
     picked = xp.reshape(xp.gather(xp.log_softmax(x, 1), xp.reshape(ids, (rows, 1)), 1), (rows,))
     if weights is None:
         total = xp.sum(picked, (0,), False)
-        return xp.neg(xp.div(total, xp.full_like(total, float(rows))))
-    return xp.neg(xp.sum(xp.where(weights, xp.mul(picked, weights), xp.full_like(weights, 0.0)), (0,), False))
+        return xp.affine(xp.div(total, xp.full_like(total, float(rows))), -1.0, 0.0)  # adding 0 makes a loss of nothing 0, not -0
+    return xp.affine(xp.sum(xp.where(weights, xp.mul(picked, weights), xp.full_like(weights, 0.0)), (0,), False), -1.0, 0.0)
 
 
 def cross_entropy_with_grad(x: Array, ids: Array, weights: Array | None) -> tuple[Array, Array]:
@@ -65,9 +65,10 @@ def cross_entropy_with_grad_ref(xp: XP, x: Array, ids: Array, weights: Array | N
 def cross_entropy_backward(g: Array, x: Array, ids: Array, weights: Array | None, gx: Array | None) -> Array:
     """g wᵢ (softmax(x)ᵢⱼ − [j = tᵢ]); 0 in a row that adds nothing.
 
-    gx is what `cross_entropy_with_grad` gave, or None: then it is computed from x. It is given back as it is where g is 1.
+    gx is what `cross_entropy_with_grad` gave, or None: then it is computed from x, as it is where 0 times g would be no 0. It is given
+    back as it is where g is 1.
     """
-    if gx is None:
+    if gx is None or not isfinite(g.item()):
         gx = memory.empty(x.shape, x.dtype)
         done = _in_one_pass(None, gx, x, ids, weights, g.item())
         return gx if done else twins.cross_entropy_backward(g, x, ids, weights, None)
@@ -84,7 +85,10 @@ def cross_entropy_backward_ref(xp: XP, g: Array, x: Array, ids: Array, weights: 
     else:
         share = xp.reshape(xp.mul(g, weights), (rows, 1))
     hit = xp.scatter_add(xp.zeros(x.shape, x.dtype), xp.reshape(ids, (rows, 1)), xp.full_like(share, 1.0), 1)
-    counts = xp.mul(share, xp.sum(hit, (1,), True))  # 0 for a skipped id
+    adds = xp.sum(hit, (1,), True)  # 0 for a skipped id
+    if weights is not None:
+        adds = xp.mul(adds, xp.reshape(weights, (rows, 1)))
+    counts = xp.where(adds, share, xp.full_like(share, 0.0))  # not a product: g may be NaN
     row = xp.mul(xp.broadcast_to(counts, x.shape), xp.sub(xp.softmax(x, 1), hit))
     return xp.where(counts, row, xp.full_like(x, 0.0))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from cafe import kernels
 from cafe.dtype import Array, DType, check_float, check_same
-from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
+from cafe.errors import Error, InvalidIndex, InvalidTarget, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
 from cafe.ops import loss as loss_ops
 from cafe.shape import whole
 from cafe.tape import is_half
@@ -27,6 +27,7 @@ from .ops import log_softmax
 _CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (False, True)}
 _MSE = {with_grad: loss_ops.Mse(with_grad) for with_grad in (False, True)}
 _BCE = loss_ops.BceWithLogits()
+_TO_ROWS = "classes come last and all else is flattened: of (n, c, h, w) `inp.permute((0, 2, 3, 1)).flatten_to(2)`, `target.flatten_all()`"
 _REDUCTIONS = ("mean", "sum", "none")
 _F32 = DType.F32.numpy
 _WITH_SENTINEL = (DType.U8.numpy, DType.U32.numpy, DType.I64.numpy)
@@ -128,7 +129,7 @@ def nll(
     """The mean of −inp[i, target[i]], for log-probabilities inp.
 
     Shape: inp (n, c), target (n) of integers → ().
-    Raises: Error with candle's texts for other shapes, InvalidIndex for a target that is no class,
+    Raises: Error with candle's texts for other shapes, InvalidTarget for a target that is no class,
         UnsupportedDTypeForOp for targets of floats.
     Gradient: −g / n at the targets.
     Source: candle-nn/src/loss.rs, nll. The keywords, which candle lacks, are those of `cross_entropy`.
@@ -137,10 +138,13 @@ def nll(
     >>> nll(Tensor([[-1.0, -2.0], [-3.0, -4.0]]), Tensor([0, 1])).to_scalar()
     2.5
     """
-    _check_classes(inp, target)
-    if weight is None and ignore_index is None and reduction == "mean" and inp.shape[0]:  # each row counts once
-        return inp.gather(target.unsqueeze(1), 1).sum_all().affine(-1.0 / inp.shape[0], 0.0)
-    return _picked(inp, _Rows.of(inp, target, weight, ignore_index), 0.0, None, reduction)
+    _check_classes("nll", inp, target)
+    try:
+        if weight is None and ignore_index is None and reduction == "mean" and inp.shape[0]:  # each row counts once
+            return inp.gather(target.unsqueeze(1), 1).sum_all().affine(-1.0 / inp.shape[0], 0.0)
+        return _picked(inp, _Rows.of("nll", inp, target, weight, ignore_index), 0.0, None, reduction)
+    except InvalidIndex:
+        raise _no_class("nll", inp, target, ignore_index) from None
 
 
 def cross_entropy(
@@ -164,7 +168,7 @@ def cross_entropy(
 
     The mean of no rows is NaN, with gradients of 0.
 
-    Raises: Error with candle's texts for other shapes, InvalidIndex for a target that is no class,
+    Raises: Error with candle's texts for other shapes, InvalidTarget for a target that is no class,
         UnsupportedDTypeForOp for targets of floats.
     Gradient: g (softmax(inp) − onehot(target)) / n.
     Source: candle-nn/src/loss.rs, cross_entropy; the keywords as in PyTorch.
@@ -176,19 +180,29 @@ def cross_entropy(
     """
     check_tensors("cross_entropy", inp, target)
     if inp.rank != 2:
-        bail("cross_entropy expects an input tensor of rank 2")
-    _check_classes(inp, target)
+        raise Error("cross_entropy expects an input tensor of rank 2").help(_TO_ROWS)
+    _check_classes("cross_entropy", inp, target)
     check_float("log-softmax", inp._data)
-    fused = _CROSS_ENTROPY[inp.track_op()]
-    if weight is None and ignore_index is None and label_smoothing == 0.0 and reduction == "mean":
-        return apply(fused, inp, target)
+    try:
+        if weight is None and ignore_index is None and label_smoothing == 0.0 and reduction == "mean":
+            return apply(_CROSS_ENTROPY[inp.track_op()], inp, target)
+        return _cross_entropy(inp, target, weight, ignore_index, label_smoothing, reduction)
+    except InvalidIndex:
+        raise _no_class("cross_entropy", inp, target, ignore_index) from None
+
+
+def _cross_entropy(
+    inp: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int | None, label_smoothing: float, reduction: str
+) -> Tensor:
+    """What the keywords ask for."""
     if not 0.0 <= real("cross_entropy", label_smoothing) <= 1.0:
         bail(f"cross_entropy: label_smoothing must be in [0, 1], got {label_smoothing}")
-    rows = _Rows.of(inp, target, weight, ignore_index)
+    rows = _Rows.of("cross_entropy", inp, target, weight, ignore_index)
     if label_smoothing != 0.0 or reduction == "none":
         return _picked(log_softmax(_without_ignored(inp, rows), 1), rows, float(label_smoothing), weight, reduction)
     _check_reduction(reduction)
     total = rows.total() if reduction == "mean" else 1.0
+    fused = _CROSS_ENTROPY[inp.track_op()]
     return _mean_of_none(apply(fused, inp, rows.ids, wrap(rows.weights._data / rows.weights._data.dtype.type(total or 1.0))), total)
 
 
@@ -200,17 +214,17 @@ class _Rows(NamedTuple):
     keep: Tensor
 
     @staticmethod
-    def of(inp: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int | None) -> _Rows:
+    def of(op: str, inp: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int | None) -> _Rows:
         """Raises: InvalidIndex for a target that is neither a class nor ignored, UnexpectedShape for weights that are not (c)."""
         classes = inp.shape[1]
         ids = target._data
         if ignore_index is not None:
-            whole("loss", "ignore_index", ignore_index)
+            whole(op, "ignore_index", ignore_index)
         counted = np.ones(ids.shape, bool) if ignore_index is None else ids != ignore_index
         ids = np.where(counted, ids, np.zeros((), ids.dtype))
         skip = _skips(ids, classes)
         dtype = DType.F32.numpy if is_half(inp._data.dtype) else inp._data.dtype
-        factors = np.ones(classes, dtype) if weight is None else _class_weights(weight, classes, dtype)
+        factors = np.ones(classes, dtype) if weight is None else _class_weights(op, weight, classes, dtype)
         weights = np.where(skip, np.ones((), dtype), kernels.gather(factors, ids, 0))
         weights = np.where(counted, weights, np.zeros((), dtype))
         return _Rows(wrap(ids), wrap(weights), wrap((counted & ~skip).astype(np.uint8)))
@@ -224,7 +238,7 @@ def _picked(log_p: Tensor, rows: _Rows, smoothing: float, weight: Tensor | None,
     """−log_p at the ids, weighted and smoothed, reduced."""
     _check_reduction(reduction)
     picked = log_p.gather(rows.ids.unsqueeze(1), 1).squeeze(1)
-    losses = _where_kept(rows, picked.mul(rows.weights.to_dtype(log_p.dtype))).neg()
+    losses = _where_kept(rows, picked.mul(rows.weights.to_dtype(log_p.dtype)).affine(-1.0, 0.0))
     if smoothing != 0.0:
         even = log_p if weight is None else log_p.broadcast_mul(weight.to_dtype(log_p.dtype))
         even = _where_kept(rows, even.sum(1)).affine(-smoothing / log_p.shape[1], 0.0)
@@ -258,11 +272,11 @@ def _skips(ids: Array, classes: int) -> Array:
     return (ids == largest) & (classes <= largest) if ids.dtype in _WITH_SENTINEL else np.zeros(ids.shape, bool)
 
 
-def _class_weights(weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
-    check_tensors("cross_entropy", weight)
+def _class_weights(op: str, weight: Tensor, classes: int, dtype: np.dtype[Any]) -> Array:
+    check_tensors(op, weight)
     if weight.shape != (classes,):
         raise UnexpectedShape("shape mismatch for the weights of the classes", (classes,), weight.shape)
-    check_float("cross_entropy", weight._data)
+    check_float(op, weight._data)
     return kernels.cast(weight._data, dtype)
 
 
@@ -285,17 +299,36 @@ def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
     check_float("mean", a)
 
 
-def _check_classes(inp: Tensor, target: Tensor) -> None:
+def _check_classes(op: str, inp: Tensor, target: Tensor) -> None:
     """Raises Error with candle's texts unless inp is (n, c) and target (n) integers."""
-    check_tensors("loss", inp, target)
+    check_tensors(op, inp, target)
     if target.rank != 1:
-        bail(f"the target tensor should have a single dimension ({show(target.shape)})")
+        error = Error(f"the target tensor should have a single dimension ({show(target.shape)})")
+        raise error.help(f"{op}: {_to_ids(inp, target)}")
     if inp.rank != 2:
-        bail(f"the target tensor should have two dimensions ({show(inp.shape)})")
+        raise Error(f"the target tensor should have two dimensions ({show(inp.shape)})").help(f"{op}: {_TO_ROWS}")
     if inp.shape[0] != target.shape[0]:
         bail(f"batch size mismatch between inp ({inp.shape[0]}) and target ({target.shape[0]})")
     if target.dtype.is_float:
-        raise UnsupportedDTypeForOp(target.dtype, "gather").help("targets are numbers of classes; `to_dtype(DType.U32)` makes them so")
+        raise UnsupportedDTypeForOp(target.dtype, op).help("targets are numbers of classes; `to_dtype(DType.U32)` makes them so")
+
+
+def _to_ids(inp: Tensor, target: Tensor) -> str:
+    """How targets of another rank become numbers of classes, one a row."""
+    if inp.rank > 2:
+        return _TO_ROWS
+    if target.shape == inp.shape:
+        probabilities = "of probabilities the loss is `-(ops.log_softmax(inp, 1) * target).sum(1).mean_all()`"
+        return f"a target is the number of a class; `target.argmax(1)` makes numbers of rows with a 1 in its place; {probabilities}"
+    return "there is one target a row; `target.flatten_all()` makes a list of them"
+
+
+def _no_class(op: str, inp: Tensor, target: Tensor, ignore_index: int | None) -> InvalidTarget:
+    """The error on the first target that is neither a class nor left out."""
+    ids, classes = target._data, inp.shape[1]
+    bad = ((ids < 0) | (ids >= classes)) & ~_skips(ids, classes)
+    row = int(np.argmax(bad if ignore_index is None else bad & (ids != ignore_index)))
+    return InvalidTarget(op, row, int(ids[row]), classes)
 
 
 def _check_reduction(reduction: str) -> None:
