@@ -26,11 +26,13 @@ import numpy as np
 from cafe import kernels, tracing
 from cafe.dtype import Array
 from cafe.errors import Error, GraphReleased, UnexpectedShape, VersionMismatch
+from cafe.kernels import _ffi
 from cafe.kernels.base import XP
 from cafe.ops.base import Meta, Op, Record, Result
 
 _next = itertools.count(1).__next__
 _F32 = np.dtype(np.float32)
+_HALVES = _ffi.BACKEND == "c"  # whether kernels take F16 and BF16
 _ALONE = (True,)  # whose gradient is wanted of the one input of a node
 
 
@@ -163,7 +165,7 @@ def _widen(value: Any) -> Any:
 def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     """Computes an op and records it if it can be differentiated and an input descends from a variable; gives what has no derivative, too.
 
-    This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back.
+    This is the one place that decides about recording, and the one where F16 and BF16 become F32 and back unless the op's kernels do that.
     """
     arrays, parents, half, tracked = [], [], None, False
     for t in operands:
@@ -174,11 +176,12 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
             tracked = True
         if a.dtype is not _F32 and half is None and is_half(a.dtype):
             half = a.dtype
-    given = arrays if half is None or op.moves else list(map(_widen, arrays))
+    as_they_are = half is None or op.moves or (_HALVES and op.halves and not (tracked and op.wide))
+    given = arrays if as_they_are else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     y, saved, const = out if isinstance(out, Result) else (out, None, None)
     wide = y
-    if half is not None and not op.moves and y.dtype == _F32:
+    if half is not None and not as_they_are and y.dtype == _F32:
         y = kernels.cast(y, half)
     dtype = y.dtype
     if not tracked or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):

@@ -16,13 +16,14 @@ import numpy as np
 from cafe.dtype import Array
 
 from . import _ffi, memory
+from .base import halves
 
 One: TypeAlias = Callable[[Array], Array]
 Two: TypeAlias = Callable[[Array, Array], Array]
 
-_UNARY = _ffi.kernel("unary")
-_BINARY = _ffi.kernel("binary")
-_BINARY_STRIDED = _ffi.kernel("binary_strided")
+_UNARY = _ffi.kernel("unary") | _ffi.of_halves("unary")
+_BINARY = _ffi.kernel("binary") | _ffi.of_halves("binary")
+_BINARY_STRIDED = _ffi.kernel("binary_strided") | _ffi.of_halves("binary_strided")
 _COMPARE = _ffi.kernel("compare")
 _COMPARE_STRIDED = _ffi.kernel("compare_strided")
 _WHERE = _ffi.kernel("where")
@@ -35,6 +36,7 @@ _NEITHER, _FIRST, _SECOND = 0, 1, 2
 def of_one(otherwise: One) -> One:
     """The kernel of one array that bears the function's name, in C; the function itself is what runs where C cannot take the array."""
     op, kernels = _ffi.code(otherwise.__name__.strip("_").upper()), _UNARY
+    halves.add(otherwise.__name__)
 
     @functools.wraps(otherwise)
     def run(x: Array) -> Array:
@@ -201,10 +203,10 @@ def _strided(
 ) -> Array | None:
     if len(shape) > _MAX_DIMS:
         return None
-    f, _ = kernels[a.dtype]
+    f, p = kernels[a.dtype]
     y: Array = memory.empty(shape, result)
     if prod(shape):
-        f(op, _ffi.ptr(y), _ffi.addr(a), _ffi.addr(b), len(shape), shape, _strides(a, shape), _strides(b, shape))
+        f(op, _ffi.u8p(y) if result is _U8 else p(y), _ffi.addr(a), _ffi.addr(b), len(shape), shape, _strides(a, shape), _strides(b, shape))
     return y
 
 

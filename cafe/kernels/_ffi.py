@@ -29,7 +29,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cafe.dtype import Array
+from cafe.dtype import Array, DType
 from cafe.errors import Error
 
 _AGAIN = "install a C compiler if there is none, and install cafe again: pip install -e ."
@@ -66,6 +66,7 @@ Kernel: TypeAlias = tuple[Callable[..., Any], Pointer]
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
+F16, BF16 = DType.F16.numpy, DType.BF16.numpy
 
 
 def _backend() -> tuple[str, str]:
@@ -125,12 +126,12 @@ def ptr(array: Array) -> Any:
     return _BY_DTYPE[array.dtype](array)
 
 
-_STRIDED = {F32: "float *", F64: "double *"}
+_STRIDED = {F32: "float *", F64: "double *", F16: "uint16_t *", BF16: "uint16_t *"}
 
 
 def addr(array: Array) -> Any:
     """The pointer of a float array's first element, whatever its strides. The caller keeps the array alive."""
-    if array.flags.c_contiguous:  # a microsecond less
+    if array.flags.c_contiguous and array.dtype in _BY_DTYPE:  # a microsecond less
         return _BY_DTYPE[array.dtype](array)
     return ffi.cast(_STRIDED[array.dtype], array.__array_interface__["data"][0])
 
@@ -169,6 +170,13 @@ def kernel(name: str) -> dict[np.dtype[Any], Kernel]:
     if lib is None:
         return {}
     return {F32: (getattr(lib, f"cafe_{name}_f32"), f32p), F64: (getattr(lib, f"cafe_{name}_f64"), f64p)}
+
+
+def of_halves(name: str) -> dict[np.dtype[Any], Kernel]:
+    """The same for `cafe_<name>_f16` and `cafe_<name>_bf16`."""
+    if lib is None:
+        return {}
+    return {F16: (getattr(lib, f"cafe_{name}_f16"), u16p), BF16: (getattr(lib, f"cafe_{name}_bf16"), u16p)}
 
 
 def check(status: int) -> None:

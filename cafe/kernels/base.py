@@ -45,6 +45,7 @@ class Twins:
 
 
 twins = Twins()
+halves: set[str] = set()  # the verbs of one array that C, where it is, computes for F16 and BF16: in F32, rounded once
 
 
 def primitive(ref: Verb) -> Verb:

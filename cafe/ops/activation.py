@@ -13,7 +13,7 @@ from .base import Grads, Op, Record
 class LeakyRelu(Op):
     """x where x > 0, slope · x elsewhere; the slope at 0 is that of the left side."""
 
-    name, keep = "leaky_relu", "0"
+    name, keep, halves = "leaky_relu", "0", True
 
     def __init__(self, slope: float) -> None:
         self.slope = slope

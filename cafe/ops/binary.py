@@ -13,7 +13,7 @@ from .base import Grads, Op, Record, sum_to_shape
 class Add(Op):
     """a + b."""
 
-    name = "add"
+    name, halves = "add", True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.add(a, b)
@@ -28,7 +28,7 @@ class Add(Op):
 class Sub(Op):
     """a − b."""
 
-    name = "sub"
+    name, halves = "sub", True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.sub(a, b)
@@ -43,7 +43,7 @@ class Sub(Op):
 class Mul(Op):
     """a · b."""
 
-    name, keep, fresh = "mul", "01", True
+    name, keep, halves, fresh = "mul", "01", True, True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.mul(a, b)
@@ -58,7 +58,7 @@ class Mul(Op):
 class Div(Op):
     """a / b."""
 
-    name, keep, fresh = "div", "01", True
+    name, keep, halves, fresh = "div", "01", True, True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.div(a, b)
@@ -74,7 +74,7 @@ class Div(Op):
 class _Extreme(Op):
     """What maximum and minimum share: a tie gives half to each side."""
 
-    keep = "01"
+    keep, halves = "01", True
 
     def backward(self, xp: XP, g: Array, r: Record, a: Array, b: Array) -> Grads:
         share = xp.affine(xp.cast(self.wins(xp, a, b), g.dtype), 0.5, 0.0)

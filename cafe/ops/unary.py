@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cafe.dtype import Array
-from cafe.kernels.base import XP
+from cafe.kernels.base import XP, halves
 
 from .base import Grads, Op, Record
 
@@ -22,6 +22,7 @@ class Unary(Op):
     def __init__(self, name: str, keep: str, slope: Slope | None, wide: bool = False) -> None:
         self.name, self._slope = name, slope
         self.wide = wide  # type: ignore[misc]
+        self.halves = name in halves  # type: ignore[misc]
         self.keep = keep  # type: ignore[misc]
         self.differentiable = slope is not None  # type: ignore[misc]
 
@@ -69,7 +70,7 @@ BY_NAME: dict[str, Unary] = {op.name: op for op in TABLE}
 class Affine(Op):
     """x · mul + add."""
 
-    name, fresh = "affine", True
+    name, halves, fresh = "affine", True, True
 
     def __init__(self, mul: float, add: float) -> None:
         self.mul, self.add = mul, add
@@ -101,7 +102,7 @@ class Powf(Op):
 class Elu(Op):
     """x where x > 0, alpha (eˣ − 1) elsewhere; the slope at 0 is alpha."""
 
-    name, keep = "elu", "0"
+    name, keep, halves = "elu", "0", True
 
     def __init__(self, alpha: float) -> None:
         self.alpha = alpha
@@ -117,7 +118,7 @@ class Elu(Op):
 class Clamp(Op):
     """x held between low and high; the gradient passes inside and at the bounds."""
 
-    name, keep = "clamp", "0"
+    name, keep, halves = "clamp", "0", True
 
     def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high

@@ -56,6 +56,16 @@ void cafe_compare_strided_f32(int op, uint8_t *y, const float *a, const float *b
 void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double *b, int ndim, const int64_t *shape,
                               const int64_t *a_strides, const int64_t *b_strides);
 
+/* unary, binary and binary_strided of F16 and BF16, as bits: computed in f32 and rounded once (halves.c). */
+void cafe_unary_f16(int op, uint16_t *y, const uint16_t *x, int64_t n, double a, double b);
+void cafe_unary_bf16(int op, uint16_t *y, const uint16_t *x, int64_t n, double a, double b);
+void cafe_binary_f16(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int64_t n, int fixed);
+void cafe_binary_bf16(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int64_t n, int fixed);
+void cafe_binary_strided_f16(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int ndim, const int64_t *shape,
+                             const int64_t *a_strides, const int64_t *b_strides);
+void cafe_binary_strided_bf16(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int ndim, const int64_t *shape,
+                              const int64_t *a_strides, const int64_t *b_strides);
+
 /* ---- reductions: bodies/reduce.inc, reduce.c ---- */
 
 /* Along the middle axis of (outer, n, inner). A sum of nothing is 0; up to eight elements are added in their own type from left to
