@@ -72,6 +72,15 @@ def _as_arrays(out: Any) -> Any:
     return out if isinstance(out, np.ndarray) else np.asarray(out)
 
 
+def power(x: Array, e: Array) -> Array:
+    """x to the e in float64, C's `pow` in its special cases.
+
+    Where one exponent serves many, or a single x, NumPy takes square roots for 0.5, which treat −0 and −inf otherwise.
+    """
+    e = np.array(np.broadcast_to(e, np.broadcast_shapes(x.shape, e.shape)), np.float64)
+    return np.asarray(np.power(x.astype(np.float64), e) if e.size > 1 else np.float_power(x, e))
+
+
 def through_f64(function: Callable[..., Array], *args: Array) -> Array:
     """A function's value in float64, rounded once to the arguments' dtype: NumPy's own float32 loops are off by an ulp here and there."""
     dtype = args[0].dtype

@@ -174,7 +174,7 @@ def cumsum(x: Array, dim: int) -> Array:
 @primitive
 def cumsum_ref(x: Array, dim: int) -> Array:
     if x.dtype.kind == "f":
-        return np.cumsum(x, axis=dim, dtype=np.float64).astype(x.dtype)
+        return (np.cumsum(x, axis=dim, dtype=np.float64) + 0.0).astype(x.dtype)  # every sum starts at 0: no −0 comes out
     total = np.cumsum(x, axis=dim, dtype=np.int64)
     return _fitting("cumsum", total, _can_wrap(x) and _is_far(total, np.cumsum(x, axis=dim, dtype=np.float64)), x)
 

@@ -12,7 +12,7 @@ import numpy as np
 from cafe.dtype import Array
 
 from . import _elementwise, _ffi
-from .base import XP, composition, primitive, through_f64, twins
+from .base import XP, composition, power, primitive, through_f64, twins
 
 _ELU, _LEAKY_RELU = _ffi.code("ELU"), _ffi.code("LEAKY_RELU")
 _erf = np.frompyfunc(math.erf, 1, 1)
@@ -198,14 +198,14 @@ def relu_ref(x: Array) -> Array:
 
 
 def leaky_relu(x: Array, slope: float) -> Array:
-    """x where x > 0, slope · x elsewhere."""
+    """x where x > 0, slope · x elsewhere; a zero keeps its sign where the slope is positive."""
     y = _elementwise.unary(_LEAKY_RELU, x, slope, 0.0)
     return leaky_relu_ref(x, slope) if y is None else y
 
 
 @primitive
 def leaky_relu_ref(x: Array, slope: float) -> Array:
-    return np.where(x > 0, x, x * x.dtype.type(slope) + x.dtype.type(0))
+    return np.where(x > 0, x, x * x.dtype.type(slope))
 
 
 @_elementwise.of_one
@@ -280,19 +280,18 @@ def powf(x: Array, e: float) -> Array:
 
 @primitive
 def powf_ref(x: Array, e: float) -> Array:
-    # an array of exponents: with the number 0.5 NumPy takes square roots, which treat -0 and -inf otherwise
-    return through_f64(lambda v: np.power(v, np.broadcast_to(np.float64(e), v.shape)), x)
+    return power(x, np.asarray(e)).astype(x.dtype) if e == 0.5 else through_f64(lambda v: np.power(v, np.float64(e)), x)
 
 
 def elu(x: Array, alpha: float) -> Array:
-    """x where x > 0, alpha (eˣ − 1) elsewhere."""
+    """x where x ≥ 0, alpha (eˣ − 1) elsewhere; a zero keeps its sign."""
     y = _elementwise.unary(_ELU, x, alpha, 0.0)
     return elu_ref(x, alpha) if y is None else y
 
 
 @primitive
 def elu_ref(x: Array, alpha: float) -> Array:
-    return through_f64(lambda v: np.where(v > 0, v, alpha * np.expm1(np.minimum(v, 0.0))), x)
+    return through_f64(lambda v: np.where(v >= 0, v, alpha * np.expm1(np.minimum(v, 0.0))), x)
 
 
 # -- fused gradients: each takes g and what its rule keeps
@@ -367,6 +366,7 @@ def gelu_erf_backward(g: Array, x: Array) -> Array:
 
 @composition
 def gelu_erf_backward_ref(xp: XP, g: Array, x: Array) -> Array:
+    x = xp.clamp(x, -64.0, 64.0)  # the slope is 0 or 1 beyond, and infinity times a density of 0 would be none
     below = xp.affine(xp.erf(xp.affine(x, math.sqrt(0.5), 0.0)), 0.5, 0.5)
     density = xp.affine(xp.exp(xp.affine(xp.sqr(x), -0.5, 0.0)), 1.0 / math.sqrt(2.0 * math.pi), 0.0)
     return xp.mul(g, xp.add(below, xp.mul(x, density)))

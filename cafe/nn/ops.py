@@ -200,7 +200,7 @@ def selu(xs: Tensor, alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Te
     Tensor[[3], f32]
     """
     check_tensors("selu", xs)
-    return xs.elu(alpha).affine(gamma, 0.0)
+    return xs.elu(alpha).affine(gamma, -0.0)  # adding −0 leaves a zero its sign
 
 
 def swiglu(xs: Tensor) -> Tensor:

@@ -111,7 +111,9 @@ class Cumsum(Op):
         return xp.cumsum(x, self.dim)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Any) -> Grads:
-        return (xp.sub(xp.add(g, xp.sum(g, (self.dim,), True)), xp.cumsum(g, self.dim)),)
+        # from the end on, and not as the total less the running sums, where a large g wipes out the small ones after it
+        back = (slice(None),) * self.dim + (slice(None, None, -1),)
+        return (xp.slice(xp.cumsum(xp.slice(g, back), self.dim), back),)
 
 
 class LogSumExp(Op):

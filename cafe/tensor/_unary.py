@@ -269,7 +269,8 @@ class UnaryMethods(Base):
             raise Error(f"round_to: decimals of {self.dtype!r} are at most {most}, got {decimals}")
         factor, x = 10.0 ** abs(decimals), cast(Any, self.detach())
         # dividing gives the float nearest to the decimal number, where candle's product with 10^−decimals is an ulp off
-        return (x * factor).round() / factor if decimals >= 0 else (x / factor).round() * factor  # type: ignore[no-any-return]
+        # adding −0 leaves a zero its sign
+        return x.affine(factor, -0.0).round() / factor if decimals >= 0 else (x / factor).round().affine(factor, -0.0)  # type: ignore[no-any-return]
 
     # -- with numbers
 
