@@ -65,12 +65,18 @@ void ENTRY(unary)(int op, T *y, const T *x, int64_t n, double a, double b) {
 static void ENTRY(binary_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(map_call) *c = context;
     const T *a = c->fixed == CAFE_FIRST ? c->a : c->a + begin, *b = c->fixed == CAFE_SECOND ? c->b : c->b + begin;
-    TABLE->binary(c->op, (T *)c->y + begin, a, b, end - begin, c->fixed, c->stream);
+    TABLE->binary(c->op, (T *)c->y + begin, a, b, end - begin, c->fixed, c->first, c->second, c->stream);
 }
 
 void ENTRY(binary)(int op, T *y, const T *a, const T *b, int64_t n, int fixed) {
     ENTRY(map_call) c = {.op = op, .y = y, .a = a, .b = b, .fixed = fixed};
     c.stream = cafe_streams((fixed == CAFE_NEITHER ? 3 : 2) * n * (int64_t)sizeof(T)) && y != a && y != b;
+    cafe_for(n, CAFE_GRAIN, n, op < CAFE_SILU_BACKWARD ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(binary_task), &c);
+}
+
+void ENTRY(slope)(int op, T *dx, const T *g, const T *x, int64_t n, int fixed, double first, double second) {
+    ENTRY(map_call) c = {.op = op, .y = dx, .a = g, .b = x, .fixed = fixed, .first = first, .second = second};
+    c.stream = cafe_streams(3 * n * (int64_t)sizeof(T)) && dx != g && dx != x;
     cafe_for(n, CAFE_GRAIN, n, op < CAFE_SILU_BACKWARD ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(binary_task), &c);
 }
 
@@ -121,7 +127,7 @@ static void ENTRY(binary_strided_task)(void *context, int64_t begin, int64_t end
     int fixed;
     for (int64_t i = begin, n; i < end; i += n) {
         n = ENTRY(piece)(c, i, end, buffer, at, &fixed);
-        TABLE->binary(c->op, (T *)c->y + i, at[0], at[1], n, fixed, 0);
+        TABLE->binary(c->op, (T *)c->y + i, at[0], at[1], n, fixed, 0, 0, 0);
     }
 }
 

@@ -34,7 +34,7 @@ static void half_binary_task(void *context, int64_t begin, int64_t end) {
         if (c->fixed == CAFE_SECOND) c->widen(b, c->b, 1);
         else c->widen(b, c->b + i, n);
         float *y = c->fixed == CAFE_FIRST ? b : a;
-        cafe_f32->binary(c->op, y, a, b, n, c->fixed, 0);
+        cafe_f32->binary(c->op, y, a, b, n, c->fixed, 0, 0, 0);
         c->narrow(c->y + i, y, n);
     }
 }
@@ -49,7 +49,7 @@ static void half_strided_task(void *context, int64_t begin, int64_t end) {
         c->widen(a, at, n);
         cafe_strided_gather(at, &c->s, 1, c->b, i, n, sizeof *at);
         c->widen(b, at, n);
-        cafe_f32->binary(c->op, a, a, b, n, CAFE_NEITHER, 0);
+        cafe_f32->binary(c->op, a, a, b, n, CAFE_NEITHER, 0, 0, 0);
         c->narrow(c->y + i, a, n);
     }
 }

@@ -18,14 +18,14 @@ enum { LOSS_BLOCK = 4096 /* rows.inc's ROW_BLOCK */ };
 
 /* Means over pairs. */
 struct ENTRY(pair_call) {
-    void (*row)(T *y, const T *a, const T *b, int64_t n);
-    void (*block)(double *partial, const T *a, const T *b, int64_t n);
-    void (*slopes)(T *da, const T *a, const T *b, int64_t n, T scale);
+    void (*row)(T *y, const T *a, const T *b, int64_t n, T delta);
+    void (*block)(double *partial, const T *a, const T *b, int64_t n, T delta);
+    void (*slopes)(T *da, const T *a, const T *b, int64_t n, T scale, T delta);
     T *da;
     const T *a, *b;
     double *partial;
     int64_t n;
-    T scale;
+    T scale, delta /* huber's */;
 };
 
 /* An item is a block. */
@@ -33,14 +33,14 @@ static void ENTRY(pair_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(pair_call) *c = context;
     for (int64_t i = begin; i < end; i++) {
         int64_t from = i * LOSS_BLOCK;
-        c->block(c->partial + i, c->a + from, c->b + from, cafe_min(LOSS_BLOCK, c->n - from));
+        c->block(c->partial + i, c->a + from, c->b + from, cafe_min(LOSS_BLOCK, c->n - from), c->delta);
     }
 }
 
 static int ENTRY(pair_mean)(T *y, struct ENTRY(pair_call) c, int64_t serial_below) {
     int64_t blocks = cafe_ceil_div(c.n, LOSS_BLOCK);
     if (blocks <= 1) {
-        c.row(y, c.a, c.b, c.n);
+        c.row(y, c.a, c.b, c.n, c.delta);
         return CAFE_OK;
     }
     double sum = 0;
@@ -54,7 +54,7 @@ static int ENTRY(pair_mean)(T *y, struct ENTRY(pair_call) c, int64_t serial_belo
 
 static void ENTRY(pair_slopes_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(pair_call) *c = context;
-    c->slopes(c->da + begin, c->a + begin, c->b + begin, end - begin, c->scale);
+    c->slopes(c->da + begin, c->a + begin, c->b + begin, end - begin, c->scale, c->delta);
 }
 
 int ENTRY(bce)(T *y, const T *x, const T *t, int64_t n) {
@@ -70,6 +70,18 @@ void ENTRY(mse_backward)(T *da, const T *g, const T *a, const T *b, int64_t n) {
 int ENTRY(mse)(T *y, T *da, const T *a, const T *b, int64_t n) {
     struct ENTRY(pair_call) c = {.row = TABLE->mse_row, .block = TABLE->mse_block, .a = a, .b = b, .n = n};
     if (da) ENTRY(mse_backward)(da, &(T){1}, a, b, n);
+    return ENTRY(pair_mean)(y, c, CAFE_SERIAL_CHEAP);
+}
+
+void ENTRY(huber_backward)(T *da, const T *g, const T *a, const T *b, int64_t n, double delta) {
+    struct ENTRY(pair_call) c = {.slopes = TABLE->huber_backward, .da = da, .a = a, .b = b, .delta = (T)delta};
+    c.scale = *g * (T)(1.0 / (double)(n > 0 ? n : 1));
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(pair_slopes_task), &c);
+}
+
+int ENTRY(huber)(T *y, T *da, const T *a, const T *b, int64_t n, double delta) {
+    struct ENTRY(pair_call) c = {.row = TABLE->huber_row, .block = TABLE->huber_block, .a = a, .b = b, .n = n, .delta = (T)delta};
+    if (da) ENTRY(huber_backward)(da, &(T){1}, a, b, n, delta);
     return ENTRY(pair_mean)(y, c, CAFE_SERIAL_CHEAP);
 }
 

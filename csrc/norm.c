@@ -43,7 +43,7 @@ typedef struct {
 
 /* x + r of some rows from row on, put where the call's result will stand: it is read before it is written, place by place. */
 static const T *ENTRY(norm_sum)(const ENTRY(norm_call) *c, T *into, int64_t row, int64_t rows) {
-    TABLE->binary(CAFE_ADD, into, c->x + row * c->n, c->r + row * c->n, rows * c->n, CAFE_NEITHER, 0);
+    TABLE->binary(CAFE_ADD, into, c->x + row * c->n, c->r + row * c->n, rows * c->n, CAFE_NEITHER, 0, 0, 0);
     return into;
 }
 

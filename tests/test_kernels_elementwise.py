@@ -184,6 +184,28 @@ def test_a_leaky_slope(dtype: Any) -> None:
     assert np.array_equal(y, kernels.twins.leaky_relu(x, 0.25), equal_nan=True)
 
 
+EDGES = np.array([-3.0, 3.0, -0.0, 0.0, 1.0, -1.0, 2.5, -7.0, 7.0, NAN, INF, -INF, 1e-30])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [*LENGTHS, 70000])
+def test_hard_curves_and_slopes_are_their_twins(n: int, dtype: Any) -> None:
+    """To the bit, but for elu's, which has an exp in it."""
+    rng = np.random.default_rng(10)
+    x, g = np.resize(EDGES, n).astype(dtype), rng.standard_normal(n).astype(dtype)
+    x[len(EDGES) :] = 4 * rng.standard_normal(max(n - len(EDGES), 0))
+    for name in ("hard_sigmoid", "hardswish"):
+        assert np.array_equal(getattr(kernels, name)(x), getattr(kernels.twins, name)(x), equal_nan=True), name
+    numbers: list[tuple[str, tuple[float, ...]]] = [("hard_sigmoid", ()), ("hardswish", ()), ("clamp", (-1.0, 2.5)), ("leaky_relu", (0.3,))]
+    for name, given in numbers:
+        f, twin = getattr(kernels, f"{name}_backward"), getattr(kernels.twins, f"{name}_backward")
+        for grad in (g, np.broadcast_to(g[:1], (n,)), g[::-1]):
+            assert np.array_equal(f(grad, x, *given), twin(grad, x, *given), equal_nan=True), name
+    same_on_threads(lambda: (kernels.hardswish(x), kernels.hardswish_backward(g, x), kernels.elu_backward(g, x, 0.7)))
+    got, wanted = kernels.elu_backward(g, x, 0.7), kernels.twins.elu_backward(g, x, 0.7)
+    assert np.allclose(got, wanted, rtol=4 * np.finfo(dtype).eps, atol=0, equal_nan=True)
+
+
 @each_isa
 def test_on_the_other_instruction_sets(isa: str) -> None:
     rerun(__file__, isa)

@@ -1,4 +1,4 @@
-"""MSE and the backward of a linear layer in C: values against float64, bits against threads and against the kernels they join."""
+"""MSE, Huber's loss and the backward of a linear layer in C: values against float64, bits against threads and the kernels they join."""
 
 from __future__ import annotations
 
@@ -45,6 +45,25 @@ def test_mse_backward_is_its_slope(n: int, dtype: type) -> None:
     for got in (kernels.mse_backward(g, a, b, None), kernels.twins.mse_backward(g, a, b, None)):
         assert got.dtype == dtype
         np.testing.assert_allclose(got, exact.astype(np.float64), rtol=4 * float(np.finfo(dtype).eps), atol=0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", SIZES)
+def test_huber_and_its_slope(n: int, dtype: type, threads: Callable[[int], None]) -> None:
+    a, b = pair(n, dtype)
+    d, delta, one, two = a.astype(np.longdouble) - b, float(dtype(0.7)), np.ones((), dtype), np.array(2.0, dtype)
+    exact = np.mean(np.where(np.abs(d) <= delta, d * d / 2, delta * (np.abs(d) - delta / 2)))
+    slope = np.clip(d, -delta, delta) / n
+    for xp in (kernels, kernels.twins):
+        loss, ga = xp.huber_with_grad(a, b, 0.7)
+        assert float(loss) == pytest.approx(float(exact), rel=8 * float(np.finfo(dtype).eps))
+        np.testing.assert_allclose(ga, slope.astype(np.float64), rtol=4 * float(np.finfo(dtype).eps), atol=0)
+        assert loss.tobytes() == xp.huber(a, b, 0.7).tobytes() and ga.tobytes() == xp.huber_backward(one, a, b, 0.7, None).tobytes()
+        assert np.array_equal(xp.huber_backward(two, a, b, 0.7, ga), 2 * ga)
+    bits = [kernels.huber_with_grad(a, b, 0.7)[i].tobytes() for i in (0, 1)]
+    for count in (1, 2, 3, 8):
+        threads(count)
+        assert [kernels.huber_with_grad(a, b, 0.7)[i].tobytes() for i in (0, 1)] == bits
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

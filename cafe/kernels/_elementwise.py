@@ -24,6 +24,7 @@ Two: TypeAlias = Callable[[Array, Array], Array]
 _UNARY = _ffi.kernel("unary") | _ffi.of_halves("unary")
 _BINARY = _ffi.kernel("binary") | _ffi.of_halves("binary")
 _BINARY_STRIDED = _ffi.kernel("binary_strided") | _ffi.of_halves("binary_strided")
+_SLOPE = _ffi.kernel("slope")
 _COMPARE = _ffi.kernel("compare")
 _COMPARE_STRIDED = _ffi.kernel("compare_strided")
 _WHERE = _ffi.kernel("where")
@@ -90,6 +91,22 @@ def unary(op: int, x: Array, a: float, b: float) -> Array | None:
         x = memory.copy(x)
     y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)
     f(op, p(y), p(x), size, a, b)
+    return y
+
+
+def slope(op: int, g: Array, x: Array, a: float, b: float) -> Array | None:
+    """g times the slope at x of an op with numbers."""
+    dtype = x.dtype
+    found = _SLOPE.get(dtype)
+    if found is None or g.dtype != dtype:
+        return None
+    g, x, shape, fixed = _operands(g, x)
+    if fixed is None:
+        g, x, fixed = memory.dense(np.broadcast_to(g, shape)), memory.dense(np.broadcast_to(x, shape)), _NEITHER
+    f, p = found
+    y: Array = memory.empty(shape, dtype)
+    if y.size:
+        f(op, p(y), p(g), p(x), y.size, fixed, a, b)
     return y
 
 

@@ -20,6 +20,8 @@ from .base import XP, composition, twins
 _CROSS_ENTROPY = _ffi.kernel("cross_entropy")
 _MSE = _ffi.kernel("mse")
 _MSE_BACKWARD = _ffi.kernel("mse_backward")
+_HUBER = _ffi.kernel("huber")
+_HUBER_BACKWARD = _ffi.kernel("huber_backward")
 _BCE = _ffi.kernel("bce")
 _BCE_BACKWARD = _ffi.kernel("bce_backward")
 _BAD_ID = _ffi.code("BAD_ID")
@@ -176,6 +178,59 @@ def mse_backward(g: Array, a: Array, b: Array, ga: Array | None) -> Array:
 @composition
 def mse_backward_ref(xp: XP, g: Array, a: Array, b: Array, ga: Array | None) -> Array:
     return xp.mul(xp.sub(a, b), xp.affine(g, 2.0 / max(prod(a.shape), 1), 0.0))
+
+
+def huber(a: Array, b: Array, delta: float) -> Array:
+    """The mean of d² / 2 where |d| = |a − b| is at most delta, of delta (|d| − delta / 2) beyond; NaN where there is nothing."""
+    found = _HUBER.get(a.dtype)
+    if found is None or b.dtype is not a.dtype:
+        return twins.huber(a, b, delta)
+    f, p = found
+    y: Array = memory.empty((), a.dtype)
+    _ffi.check(f(p(y), _ffi.NULL, p(memory.dense(a)), p(memory.dense(b)), a.size, delta))
+    return y
+
+
+@composition
+def huber_ref(xp: XP, a: Array, b: Array, delta: float) -> Array:
+    distance = xp.abs(xp.sub(a, b))
+    near = xp.clamp(distance, 0.0, delta)  # near · (distance − near / 2) is both branches at once
+    return _mean(xp, xp.mul(near, xp.sub(distance, xp.affine(near, 0.5, 0.0))))
+
+
+def huber_with_grad(a: Array, b: Array, delta: float) -> tuple[Array, Array]:
+    """Huber's loss and its gradient with respect to a, in one call."""
+    found = _HUBER.get(a.dtype)
+    if found is None or b.dtype is not a.dtype:
+        return huber_with_grad_ref(twins, a, b, delta)
+    f, p = found
+    y, ga = memory.empty((), a.dtype), memory.empty(a.shape, a.dtype)
+    _ffi.check(f(p(y), p(ga), p(memory.dense(a)), p(memory.dense(b)), a.size, delta))
+    return y, ga
+
+
+@composition
+def huber_with_grad_ref(xp: XP, a: Array, b: Array, delta: float) -> tuple[Array, Array]:
+    loss = xp.huber(a, b, delta)
+    return loss, xp.huber_backward(xp.full_like(loss, 1.0), a, b, delta, None)
+
+
+def huber_backward(g: Array, a: Array, b: Array, delta: float, ga: Array | None) -> Array:
+    """g d / n, d = a − b held between −delta and delta: the gradient of a; that of b is its negative. ga as in `mse_backward`."""
+    if ga is not None and g.item() == 1.0:
+        return ga
+    found = _HUBER_BACKWARD.get(a.dtype)
+    if found is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
+        return twins.huber_backward(g, a, b, delta, None)
+    f, p = found
+    ga = memory.empty(a.shape, a.dtype)
+    f(p(ga), p(g), p(memory.dense(a)), p(memory.dense(b)), a.size, delta)
+    return ga
+
+
+@composition
+def huber_backward_ref(xp: XP, g: Array, a: Array, b: Array, delta: float, ga: Array | None) -> Array:
+    return xp.mul(xp.clamp(xp.sub(a, b), -delta, delta), xp.affine(g, 1.0 / max(prod(a.shape), 1), 0.0))
 
 
 def bce_with_logits(x: Array, t: Array) -> Array:

@@ -15,6 +15,7 @@ from . import _elementwise, _ffi
 from .base import XP, composition, power, primitive, through_f64, twins
 
 _ELU, _LEAKY_RELU = _ffi.code("ELU"), _ffi.code("LEAKY_RELU")
+_ELU_BACKWARD, _LEAKY_RELU_BACKWARD, _CLAMP_BACKWARD = map(_ffi.code, ("ELU_BACKWARD", "LEAKY_RELU_BACKWARD", "CLAMP_BACKWARD"))
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -209,6 +210,29 @@ def leaky_relu_ref(x: Array, slope: float) -> Array:
 
 
 @_elementwise.of_one
+def hard_sigmoid(x: Array) -> Array:
+    """(x + 3) / 6, held between 0 and 1."""
+    return twins.hard_sigmoid(x)
+
+
+@composition
+def hard_sigmoid_ref(xp: XP, x: Array) -> Array:
+    shifted = xp.affine(xp.clamp(x, -3.0, 3.0), 1.0, 3.0)
+    return xp.div(shifted, xp.full_like(shifted, 6.0))
+
+
+@_elementwise.of_one
+def hardswish(x: Array) -> Array:
+    """x · hard_sigmoid(x)."""
+    return twins.hardswish(x)
+
+
+@composition
+def hardswish_ref(xp: XP, x: Array) -> Array:
+    return xp.mul(x, xp.hard_sigmoid(x))
+
+
+@_elementwise.of_one
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e^−x), without overflow on either side."""
     return sigmoid_ref(x)
@@ -328,6 +352,63 @@ def sigmoid_backward(g: Array, y: Array) -> Array:
 @composition
 def sigmoid_backward_ref(xp: XP, g: Array, y: Array) -> Array:
     return xp.mul(g, xp.mul(y, xp.affine(y, -1.0, 1.0)))
+
+
+@_elementwise.of_two
+def hard_sigmoid_backward(g: Array, x: Array) -> Array:
+    """g / 6 from −3 to 3, both included; 0 outside."""
+    return twins.hard_sigmoid_backward(g, x)
+
+
+@composition
+def hard_sigmoid_backward_ref(xp: XP, g: Array, x: Array) -> Array:
+    return xp.clamp_backward(xp.div(g, xp.full_like(g, 6.0)), x, -3.0, 3.0)
+
+
+@_elementwise.of_two
+def hardswish_backward(g: Array, x: Array) -> Array:
+    """g (hard_sigmoid(x) + x / 6), the latter from −3 to 3, both included."""
+    return twins.hardswish_backward(g, x)
+
+
+@composition
+def hardswish_backward_ref(xp: XP, g: Array, x: Array) -> Array:
+    return xp.mul(g, xp.add(xp.hard_sigmoid(x), xp.clamp_backward(xp.affine(x, 1.0 / 6.0, 0.0), x, -3.0, 3.0)))
+
+
+def leaky_relu_backward(g: Array, x: Array, slope: float) -> Array:
+    """g where x > 0, slope · g elsewhere."""
+    y = _elementwise.slope(_LEAKY_RELU_BACKWARD, g, x, slope, 0.0)
+    return twins.leaky_relu_backward(g, x, slope) if y is None else y
+
+
+@composition
+def leaky_relu_backward_ref(xp: XP, g: Array, x: Array, slope: float) -> Array:
+    return xp.where(xp.gt(x, xp.full_like(x, 0.0)), g, xp.affine(g, slope, 0.0))
+
+
+def clamp_backward(g: Array, x: Array, low: float, high: float) -> Array:
+    """g where low ≤ x ≤ high, else 0."""
+    y = _elementwise.slope(_CLAMP_BACKWARD, g, x, low, high)
+    return twins.clamp_backward(g, x, low, high) if y is None else y
+
+
+@composition
+def clamp_backward_ref(xp: XP, g: Array, x: Array, low: float, high: float) -> Array:
+    inside = xp.mul(xp.ge(x, xp.full_like(x, low)), xp.le(x, xp.full_like(x, high)))
+    return xp.where(inside, g, xp.full_like(g, 0.0))
+
+
+def elu_backward(g: Array, x: Array, alpha: float) -> Array:
+    """g where x > 0, g alpha eˣ elsewhere."""
+    y = _elementwise.slope(_ELU_BACKWARD, g, x, alpha, 0.0)
+    return twins.elu_backward(g, x, alpha) if y is None else y
+
+
+@composition
+def elu_backward_ref(xp: XP, g: Array, x: Array, alpha: float) -> Array:
+    low = xp.affine(xp.exp(xp.minimum(x, xp.full_like(x, 0.0))), alpha, 0.0)
+    return xp.mul(g, xp.where(xp.gt(x, xp.full_like(x, 0.0)), xp.full_like(x, 1.0), low))
 
 
 @_elementwise.of_two

@@ -36,10 +36,6 @@ def _relu6(xs: Tensor) -> Tensor:
     return xs.clamp(0.0, 6.0)
 
 
-def _hardswish(xs: Tensor) -> Tensor:
-    return xs.mul(ops.hard_sigmoid(xs))
-
-
 def _quick_gelu(xs: Tensor) -> Tensor:
     """x · sigmoid(1.702 x)."""
     return xs.mul(ops.sigmoid(xs * 1.702))
@@ -100,7 +96,7 @@ _PLAIN: dict[str, Function] = {
     "swish": Tensor.silu,
     "sigmoid": ops.sigmoid,
     "hardsigmoid": ops.hard_sigmoid,
-    "hardswish": _hardswish,
+    "hardswish": ops.hardswish,
     "mish": ops.mish,
     "swiglu": ops.swiglu,
     "tanh": Tensor.tanh,

@@ -82,9 +82,7 @@ def huber(inp: Tensor, target: Tensor, delta: float) -> Tensor:
     if not real("huber", delta) > 0.0:
         bail(f"huber: delta must be above 0, got {delta}")
     _check_pair("sub", inp, target)
-    distance = inp.sub(target).abs()
-    near = distance.clamp(0.0, delta)  # near · (distance − near / 2) is both branches at once
-    return near.mul(distance.sub(near.affine(0.5, 0.0))).mean_all()
+    return apply(loss_ops.Huber(delta, inp.track_op()), inp, target)
 
 
 def smooth_l1(inp: Tensor, target: Tensor, beta: float = 1.0) -> Tensor:

@@ -27,7 +27,8 @@ from cafe.tensor.core import Tensor
 from .module import Module
 
 _SIGMOID, _SILU, _SOFTPLUS = BY_NAME["sigmoid"], BY_NAME["silu"], BY_NAME["softplus"]
-_MISH, _HARD_SIGMOID, _DROPOUT = activation.Mish(), activation.HardSigmoid(), activation.Dropout()
+_HARD_SIGMOID, _HARDSWISH = BY_NAME["hard_sigmoid"], BY_NAME["hardswish"]
+_MISH, _DROPOUT = activation.Mish(), activation.Dropout()
 SELU_ALPHA = 1.6732632423543772
 SELU_GAMMA = 1.0507009873554805
 
@@ -174,6 +175,18 @@ def hard_sigmoid(xs: Tensor) -> Tensor:
     [0.0, 0.5, 1.0]
     """
     return _float_op(_HARD_SIGMOID, xs)
+
+
+def hardswish(xs: Tensor) -> Tensor:
+    """x (x + 3) / 6, the fraction held between 0 and 1. Gradient: by the product rule; at −3 and 3 that of the middle, −½ and 1½.
+
+    Source: Howard et al., "Searching for MobileNetV3", 2019.
+
+    >>> from cafe import Tensor
+    >>> hardswish(Tensor([-1.5, 1.5, 3.0])).tolist()
+    [-0.375, 1.125, 3.0]
+    """
+    return _float_op(_HARDSWISH, xs)
 
 
 def mish(xs: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from .base import Grads, Op, Record
 class LeakyRelu(Op):
     """x where x > 0, slope · x elsewhere; the slope at 0 is that of the left side."""
 
-    name, keep, halves = "leaky_relu", "0", True
+    name, keep, halves, fresh = "leaky_relu", "0", True, True
 
     def __init__(self, slope: float) -> None:
         self.slope = slope
@@ -22,21 +22,7 @@ class LeakyRelu(Op):
         return xp.leaky_relu(x, self.slope)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
-        return (xp.where(xp.gt(x, xp.full_like(x, 0.0)), g, xp.affine(g, self.slope, 0.0)),)
-
-
-class HardSigmoid(Op):
-    """(x + 3) / 6 held between 0 and 1; the slope at −3 and 3 is 1/6."""
-
-    name, keep = "hard_sigmoid", "0"
-
-    def forward(self, xp: XP, x: Array) -> Array:
-        shifted = xp.affine(xp.clamp(x, -3.0, 3.0), 1.0, 3.0)
-        return xp.div(shifted, xp.full_like(shifted, 6.0))
-
-    def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
-        inside = xp.mul(xp.ge(x, xp.full_like(x, -3.0)), xp.le(x, xp.full_like(x, 3.0)))
-        return (xp.where(inside, xp.div(g, xp.full_like(g, 6.0)), xp.full_like(g, 0.0)),)
+        return (xp.leaky_relu_backward(g, x, self.slope),)
 
 
 class Mish(Op):

@@ -56,6 +56,27 @@ class Mse(Op):
         return ga, xp.neg(ga) if r.need[1] else None
 
 
+class Huber(Op):
+    """The mean of d² / 2 where |d| = |a − b| is at most delta, of delta (|d| − delta / 2) beyond. with_grad: as in `Mse`."""
+
+    name, keep = "huber", "01"
+
+    def __init__(self, delta: float, with_grad: bool) -> None:
+        self.delta, self.with_grad = delta, with_grad
+
+    def forward(self, xp: XP, a: Array, b: Array) -> Array | Result:
+        if not self.with_grad:
+            return xp.huber(a, b, self.delta)
+        loss, ga = xp.huber_with_grad(a, b, self.delta)
+        return Result(loss, saved=ga)
+
+    def backward(self, xp: XP, g: Array, r: Record, a: Array, b: Array) -> Grads:
+        if not r.need[0]:
+            return None, xp.huber_backward(g, b, a, self.delta, None)
+        ga = xp.huber_backward(g, a, b, self.delta, r.saved)
+        return ga, xp.neg(ga) if r.need[1] else None
+
+
 class BceWithLogits(Op):
     """The mean of t ln(1 + e^−x) + (1 − t) ln(1 + eˣ); ∂t = −x / n."""
 

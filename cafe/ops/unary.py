@@ -55,7 +55,9 @@ TABLE: tuple[Unary, ...] = (
     Unary("silu", "0", lambda xp, g, x: xp.silu_backward(g, x)),
     Unary("gelu", "0", lambda xp, g, x: xp.gelu_backward(g, x)),
     Unary("gelu_erf", "0", lambda xp, g, x: xp.gelu_erf_backward(g, x)),
-    # kinked: the slope at 0 is 0
+    # kinked: the slope at 0 is 0, at −3 and 3 that of the middle
+    Unary("hard_sigmoid", "0", lambda xp, g, x: xp.hard_sigmoid_backward(g, x)),
+    Unary("hardswish", "0", lambda xp, g, x: xp.hardswish_backward(g, x)),
     Unary("abs", "0", lambda xp, g, x: xp.mul(g, xp.sign(x))),
     # steps: no gradient
     Unary("sign", "", None),
@@ -102,7 +104,7 @@ class Powf(Op):
 class Elu(Op):
     """x where x > 0, alpha (eˣ − 1) elsewhere; the slope at 0 is alpha."""
 
-    name, keep, halves = "elu", "0", True
+    name, keep, halves, fresh = "elu", "0", True, True
 
     def __init__(self, alpha: float) -> None:
         self.alpha = alpha
@@ -111,14 +113,13 @@ class Elu(Op):
         return xp.elu(x, self.alpha)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
-        low = xp.affine(xp.exp(xp.minimum(x, xp.full_like(x, 0.0))), self.alpha, 0.0)
-        return (xp.mul(g, xp.where(xp.gt(x, xp.full_like(x, 0.0)), xp.full_like(x, 1.0), low)),)
+        return (xp.elu_backward(g, x, self.alpha),)
 
 
 class Clamp(Op):
     """x held between low and high; the gradient passes inside and at the bounds."""
 
-    name, keep, halves = "clamp", "0", True
+    name, keep, halves, fresh = "clamp", "0", True, True
 
     def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
@@ -127,8 +128,7 @@ class Clamp(Op):
         return xp.clamp(x, self.low, self.high)
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
-        inside = xp.mul(xp.ge(x, xp.full_like(x, self.low)), xp.le(x, xp.full_like(x, self.high)))
-        return (xp.where(inside, g, xp.full_like(g, 0.0)),)
+        return (xp.clamp_backward(g, x, self.low, self.high),)
 
 
 class Cast(Op):

@@ -19,6 +19,8 @@ from cafe.kernels.loss import (
     bce_with_logits_backward_ref,
     cross_entropy_backward_ref,
     cross_entropy_with_grad_ref,
+    huber_backward_ref,
+    huber_with_grad_ref,
     mse_backward_ref,
     mse_with_grad_ref,
 )
@@ -42,8 +44,13 @@ from cafe.kernels.rnn import gru_backward_ref, gru_ref, lstm_backward_ref, lstm_
 from cafe.kernels.rotary import rotate_ref
 from cafe.kernels.softmax import log_softmax_backward_ref, softmax_backward_ref
 from cafe.kernels.unary import (
+    clamp_backward_ref,
+    elu_backward_ref,
     gelu_backward_ref,
     gelu_erf_backward_ref,
+    hard_sigmoid_backward_ref,
+    hardswish_backward_ref,
+    leaky_relu_backward_ref,
     relu_backward_ref,
     sigmoid_backward_ref,
     silu_backward_ref,
@@ -195,6 +202,11 @@ def cross_entropy(x: Tensor, ids: Tensor, weights: Tensor | None) -> Tensor:
     return apply(loss_ops.CrossEntropy(False), x, ids, *(w for w in (weights,) if w is not None))
 
 
+def huber(a: Tensor, b: Tensor, delta: float) -> Tensor:
+    """The mean of d² / 2 up to delta, of delta (|d| − delta / 2) beyond."""
+    return apply(loss_ops.Huber(delta, False), a, b)
+
+
 def _on_self(xp: Verbs, composition: Callable[..., Any], *args: Any) -> Any:
     """A composition on the verbs it is a method of."""
     return composition(xp, *args)
@@ -214,6 +226,8 @@ class Verbs:
     tanh = staticmethod(_row("tanh"))
     erf = staticmethod(_row("erf"))
     relu = staticmethod(_row("relu"))
+    hard_sigmoid = staticmethod(_row("hard_sigmoid"))
+    hardswish = staticmethod(_row("hardswish"))
     sigmoid = staticmethod(_row("sigmoid"))
     softplus = staticmethod(_row("softplus"))
     silu = staticmethod(_row("silu"))
@@ -289,6 +303,7 @@ class Verbs:
     log_softmax = staticmethod(_with(softmax_ops.LogSoftmax))
     cross_entropy = staticmethod(cross_entropy)
     mse = staticmethod(partial(apply, loss_ops.Mse(False)))
+    huber = staticmethod(huber)
     bce_with_logits = staticmethod(partial(apply, loss_ops.BceWithLogits()))
 
     max_pool_ids = staticmethod(_with(pool_ops.MaxPoolIds))
@@ -326,7 +341,14 @@ class Verbs:
     mse_with_grad = partialmethod(_on_self, mse_with_grad_ref)
     mse_backward = partialmethod(_on_self, mse_backward_ref)
     bce_with_logits_backward = partialmethod(_on_self, bce_with_logits_backward_ref)
+    huber_with_grad = partialmethod(_on_self, huber_with_grad_ref)
+    huber_backward = partialmethod(_on_self, huber_backward_ref)
     relu_backward = partialmethod(_on_self, relu_backward_ref)
+    hard_sigmoid_backward = partialmethod(_on_self, hard_sigmoid_backward_ref)
+    hardswish_backward = partialmethod(_on_self, hardswish_backward_ref)
+    leaky_relu_backward = partialmethod(_on_self, leaky_relu_backward_ref)
+    clamp_backward = partialmethod(_on_self, clamp_backward_ref)
+    elu_backward = partialmethod(_on_self, elu_backward_ref)
     tanh_backward = partialmethod(_on_self, tanh_backward_ref)
     sigmoid_backward = partialmethod(_on_self, sigmoid_backward_ref)
     silu_backward = partialmethod(_on_self, silu_backward_ref)

@@ -7,10 +7,11 @@
 /* ---- elementwise: bodies/unary.inc, bodies/binary.inc, elementwise.c ---- */
 
 /* Functions of one array. IDENTITY is x, ROUND takes halves away from zero, AFFINE is x a + b (rounded after each), CLAMP is x held between
- * a and b, LEAKY_RELU is x > 0 ? x : x a + 0, ELU is x > 0 ? x : a (exp x - 1). */
+ * a and b, LEAKY_RELU is x > 0 ? x : x a + 0, ELU is x > 0 ? x : a (exp x - 1), HARD_SIGMOID is (x + 3) / 6 between 0 and 1, HARDSWISH is x
+ * times that. */
 enum {
     CAFE_IDENTITY, CAFE_NEG, CAFE_ABS, CAFE_SIGN, CAFE_FLOOR, CAFE_CEIL, CAFE_ROUND, CAFE_SQR, CAFE_SQRT, CAFE_RECIP, CAFE_RELU,
-    CAFE_LEAKY_RELU, CAFE_AFFINE, CAFE_CLAMP,
+    CAFE_LEAKY_RELU, CAFE_AFFINE, CAFE_CLAMP, CAFE_HARD_SIGMOID, CAFE_HARDSWISH,
     CAFE_EXP, CAFE_LOG, CAFE_SIN, CAFE_COS, CAFE_TANH, CAFE_ERF, CAFE_SIGMOID, CAFE_SOFTPLUS, CAFE_SILU, CAFE_GELU, CAFE_GELU_ERF, CAFE_ELU
 };
 
@@ -19,10 +20,11 @@ void cafe_unary_f32(int op, float *y, const float *x, int64_t n, double a, doubl
 void cafe_unary_f64(int op, double *y, const double *x, int64_t n, double a, double b);
 
 /* Functions of two arrays. MAXIMUM and MINIMUM are NaN where either is. The backward ones take the incoming gradient and what the
- * forward kept: its result (relu, tanh, sigmoid) or its input (silu, gelu, gelu_erf). */
+ * forward kept: its result (relu, tanh, sigmoid) or its input (the others). */
 enum {
     CAFE_ADD, CAFE_SUB, CAFE_MUL, CAFE_DIV, CAFE_MAXIMUM, CAFE_MINIMUM, CAFE_RELU_BACKWARD, CAFE_TANH_BACKWARD,
-    CAFE_SIGMOID_BACKWARD, CAFE_SILU_BACKWARD, CAFE_GELU_BACKWARD, CAFE_GELU_ERF_BACKWARD
+    CAFE_SIGMOID_BACKWARD, CAFE_HARD_SIGMOID_BACKWARD, CAFE_HARDSWISH_BACKWARD, CAFE_LEAKY_RELU_BACKWARD, CAFE_CLAMP_BACKWARD,
+    CAFE_SILU_BACKWARD, CAFE_GELU_BACKWARD, CAFE_GELU_ERF_BACKWARD, CAFE_ELU_BACKWARD
 };
 enum { CAFE_EQ, CAFE_NE, CAFE_LT, CAFE_LE, CAFE_GT, CAFE_GE };
 
@@ -32,6 +34,10 @@ enum { CAFE_NEITHER, CAFE_FIRST, CAFE_SECOND, CAFE_BOTH };
 /* y = op(a, b), n elements. In place where the operand is an array. */
 void cafe_binary_f32(int op, float *y, const float *a, const float *b, int64_t n, int fixed);
 void cafe_binary_f64(int op, double *y, const double *a, const double *b, int64_t n, int fixed);
+
+/* The same for the gradients of functions with numbers, which are the forward's: leaky_relu, clamp, elu. */
+void cafe_slope_f32(int op, float *dx, const float *g, const float *x, int64_t n, int fixed, double first, double second);
+void cafe_slope_f64(int op, double *dx, const double *g, const double *x, int64_t n, int fixed, double first, double second);
 
 /* y = a^b and x^e, n elements, with C's special cases, computed in f64 and rounded once. In place where the operand is an array. */
 void cafe_pow_f32(float *y, const float *a, const float *b, int64_t n, int fixed);

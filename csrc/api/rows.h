@@ -82,6 +82,13 @@ int cafe_mse_f64(double *y, double *da, const double *a, const double *b, int64_
 void cafe_mse_backward_f32(float *da, const float *g, const float *a, const float *b, int64_t n);
 void cafe_mse_backward_f64(double *da, const double *g, const double *a, const double *b, int64_t n);
 
+/* The mean over n of d^2 / 2 where |d| = |a - b| <= delta and of delta (|d| - delta / 2) elsewhere; da = g d / n, d held between -delta and
+ * delta. As mse. */
+int cafe_huber_f32(float *y, float *da, const float *a, const float *b, int64_t n, double delta);
+int cafe_huber_f64(double *y, double *da, const double *a, const double *b, int64_t n, double delta);
+void cafe_huber_backward_f32(float *da, const float *g, const float *a, const float *b, int64_t n, double delta);
+void cafe_huber_backward_f64(double *da, const double *g, const double *a, const double *b, int64_t n, double delta);
+
 /* The mean of t ln(1 + exp(-x)) + (1 - t) ln(1 + exp x) over n, and dx = g ((1 - t) sigmoid(x) - t sigmoid(-x)) / n: as mse. */
 int cafe_bce_f32(float *y, const float *x, const float *t, int64_t n);
 int cafe_bce_f64(double *y, const double *x, const double *t, int64_t n);

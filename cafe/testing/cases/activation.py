@@ -14,7 +14,6 @@ _WIDE = Real(-6.0, 6.0, (-3.0, 0.0, 3.0))
 
 CASES = [
     Case("leaky_relu", ops.LeakyRelu(0.25), ELEMENTWISE, lambda x: np.where(x > 0.0, x, 0.25 * x), EMPTY),
-    Case("hard_sigmoid", ops.HardSigmoid(), ELEMENTWISE, lambda x: np.clip((x + 3.0) / 6.0, 0.0, 1.0), EMPTY, [_WIDE]),
     Case("mish", ops.Mish(), ELEMENTWISE, lambda x: x * np.tanh(np.log1p(np.exp(x))), EMPTY, [_WIDE]),
     Case(
         "dropout",

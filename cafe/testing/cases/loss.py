@@ -15,6 +15,7 @@ _PAIRS: list[Shapes] = [((), ()), ((1,), (1,)), ((37,), (37,)), ((2, 3, 5), (2, 
 _NO_PAIR: list[tuple[Shapes, type[Error] | None]] = [(((0,), (0,)), None), (((2, 0), (2, 0)), None)]
 _CLASSES: list[Shapes] = [((1, 4), (1,)), ((3, 4), (3,)), ((17, 4), (17,))]
 _LOGITS, _WEIGHTS, _TARGETS = Real(-5.0, 5.0), Real(0.1, 2.0), Real(0.0, 1.0)
+_APART = [Real(-0.05, 0.05, kinks=()), Real(kinks=(-0.7, 0.7), gap=0.1)]  # on both sides of huber's delta
 _I64_SKIP = 2**63 - 1
 
 
@@ -34,9 +35,16 @@ def _bce(x: Array, t: Array) -> Array:
     return _mean(-t * np.log(p) - (1.0 - t) * np.log(1.0 - p))
 
 
+def _huber(a: Array, b: Array) -> Array:
+    d = np.abs(a - b)
+    return _mean(np.where(d <= 0.7, d * d / 2.0, 0.7 * (d - 0.35)))
+
+
 CASES = [
     Case("mse", ops.Mse(False), _PAIRS, lambda a, b: _mean((a - b) ** 2), _NO_PAIR, ulps=4.0),
     Case("mse with its gradient", ops.Mse(True), _PAIRS, lambda a, b: _mean((a - b) ** 2), _NO_PAIR, ulps=4.0),
+    Case("huber", ops.Huber(0.7, False), _PAIRS, _huber, _NO_PAIR, _APART, ulps=4.0),
+    Case("huber with its gradient", ops.Huber(0.7, True), _PAIRS, _huber, _NO_PAIR, _APART, ulps=4.0),
     Case("bce with logits", ops.BceWithLogits(), _PAIRS, _bce, _NO_PAIR, [_LOGITS, _TARGETS], ulps=4.0),
     Case(
         "cross-entropy",

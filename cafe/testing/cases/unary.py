@@ -41,6 +41,7 @@ def _gelu(x: Array) -> Array:
 
 _POSITIVE = Real(0.3, 3.0)
 _WIDE = Real(-6.0, 6.0)
+_HARD = Real(-6.0, 6.0, kinks=(-3.0, 0.0, 3.0))
 _STEPS = Real(-3.0, 3.0, kinks=(-3.0, -2.5, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0))
 
 CASES = [
@@ -55,6 +56,8 @@ CASES = [
     _row("tanh", np.tanh, _WIDE),
     _row("erf", _erf, _WIDE),
     _row("relu", lambda x: np.maximum(x, 0), dtypes=EVERY),
+    _row("hard_sigmoid", lambda x: np.clip((x + 3.0) / 6.0, 0.0, 1.0), _HARD),
+    _row("hardswish", lambda x: x * np.clip((x + 3.0) / 6.0, 0.0, 1.0), _HARD),
     _row("sigmoid", _sigmoid, _WIDE),
     _row("softplus", lambda x: np.log1p(np.exp(x)), _WIDE),
     _row("silu", lambda x: x * _sigmoid(x), _WIDE),
