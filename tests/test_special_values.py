@@ -103,3 +103,31 @@ def test_the_slope_far_out_is_one_or_zero(f: Callable[[Tensor], Tensor]) -> None
 def test_nan_goes_through_and_its_slope_is_that_of_a_false_comparison(f: Callable[[Tensor], Tensor], wanted: float, dtype: str) -> None:
     assert np.isnan(f(Tensor([NAN], dtype=dtype)).tolist()).all()
     assert same(slope(f, [NAN], dtype=dtype), [wanted])
+
+
+@pytest.mark.parametrize("above", [NAN, INF])
+@pytest.mark.parametrize(
+    ("f", "x", "reached"),
+    [
+        (lambda x: x.maximum(1.5), [1.0, 2.0, 0.0], [False, True, False]),
+        (lambda x: x.minimum(1.5), [1.0, 2.0, 0.0], [True, False, True]),
+        (lambda x: Tensor([1.5] * 3, dtype="f64").maximum(x), [1.0, 2.0, 1.5], [False, True, True]),
+        (Tensor.relu, [-1.0, 2.0, 0.0], [False, True, False]),
+        (lambda x: x.clamp(0.0, 1.0), [-1.0, 0.5, 2.0], [False, True, False]),
+        (ops.hard_sigmoid, [-4.0, 0.0, 4.0], [False, True, False]),
+        (lambda x: x.masked_fill(Tensor([1, 0, 1], dtype="u8"), 0.0), [1.0, 2.0, 3.0], [False, True, False]),
+        (lambda x: Tensor([1, 0, 1], dtype="u8").where_cond(x, x.zeros_like()), [1.0, 2.0, 3.0], [True, False, True]),
+    ],
+)
+def test_what_comes_from_above_reaches_only_what_was_chosen(
+    f: Callable[[Tensor], Tensor], x: list[float], reached: list[bool], above: float
+) -> None:
+    got = slope(f, x, [above] * 3)
+    assert [math.isfinite(g) for g in got] == [not r for r in reached]
+    assert all(g == 0.0 for g, r in zip(got, reached) if not r)
+
+
+def test_gradients_that_add_up_to_nan_warn_of_nothing() -> None:
+    x = Var([1.0, 2.0])
+    g = (x * Tensor([INF, 1.0])).add(x * Tensor([-INF, 1.0])).sum_all().backward()[x]
+    assert math.isnan(g.tolist()[0]) and g.tolist()[1] == 2.0

@@ -77,12 +77,11 @@ class _Extreme(Op):
     keep, halves = "01", True
 
     def backward(self, xp: XP, g: Array, r: Record, a: Array, b: Array) -> Grads:
-        share = xp.affine(xp.cast(self.wins(xp, a, b), g.dtype), 0.5, 0.0)
-        tied = xp.affine(xp.cast(self.wins(xp, b, a), g.dtype), -0.5, 0.5)
-        share = xp.add(share, tied)  # 1 where a wins, ½ at a tie, 0 where b wins
+        mine, yours = self.wins(xp, a, b), self.wins(xp, b, a)
+        half, none = xp.affine(g, 0.5, 0.0), xp.full_like(g, 0.0)  # chosen, not multiplied: g may be infinite where the other wins
         return (
-            sum_to_shape(xp, xp.mul(g, share), a.shape) if r.need[0] else None,
-            sum_to_shape(xp, xp.mul(g, xp.affine(share, -1.0, 1.0)), b.shape) if r.need[1] else None,
+            sum_to_shape(xp, xp.where(mine, g, xp.where(yours, none, half)), a.shape) if r.need[0] else None,
+            sum_to_shape(xp, xp.where(yours, g, xp.where(mine, none, half)), b.shape) if r.need[1] else None,
         )
 
     def wins(self, xp: XP, a: Array, b: Array) -> Array:
