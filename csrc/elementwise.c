@@ -104,30 +104,44 @@ void ENTRY(where)(T *y, const uint8_t *condition, const T *a, const T *b, int64_
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, ENTRY(where_task), &c);
 }
 
-/* The next piece of y from element i on: its length, its operands, which of them is fixed. A row of y's last axis where the operands
- * lie as they are wanted, else a block, gathered into the buffers. */
-static int64_t ENTRY(piece)(const ENTRY(map_call) *c, int64_t i, int64_t end, T buffer[2][CAFE_STRIDED_BLOCK], const T *at[2], int *fixed) {
+/* The pieces of y from element i on, one after another: where the operands of each lie, which of them is fixed. */
+typedef struct {
+    int64_t i, end;
+    const T *at[2];
+    int fixed;
+    struct cafe_walk walk;
+    T buffer[2][CAFE_STRIDED_BLOCK];
+} ENTRY(pieces);
+
+static void ENTRY(pieces_start)(ENTRY(pieces) *p, const struct cafe_strided *s, int64_t begin, int64_t end) {
+    int last = s->ndim - 1;
+    p->i = begin;
+    p->end = end;
+    p->fixed = !s->by_rows || (s->stride[0][last] && s->stride[1][last]) ? CAFE_NEITHER : s->stride[0][last] ? CAFE_SECOND : CAFE_FIRST;
+    p->walk = cafe_walk_from(s, begin);
+}
+
+/* The next piece and its length: a row of y's last axis where the operands lie as they are wanted, else a block, gathered into the buffers. */
+static int64_t ENTRY(piece)(ENTRY(pieces) *p, const ENTRY(map_call) *c) {
     const struct cafe_strided *s = &c->s;
     const T *base[2] = {c->a, c->b};
     int last = s->ndim - 1;
-    int64_t n = s->by_rows ? cafe_min(end - i, s->shape[last] - i % s->shape[last]) : cafe_min(end - i, CAFE_STRIDED_BLOCK);
+    int64_t n = cafe_min(p->end - p->i, s->by_rows ? s->shape[last] - p->walk.index[last] : CAFE_STRIDED_BLOCK);
     for (int k = 0; k < 2; k++) {
-        at[k] = buffer[k];
-        if (s->by_rows) at[k] = (const T *)((const char *)base[k] + cafe_strided_offset(s, k, i));
-        else cafe_strided_gather(buffer[k], s, k, base[k], i, n, sizeof(T));
+        p->at[k] = s->by_rows ? (const T *)((const char *)base[k] + p->walk.offset[k]) : p->buffer[k];
+        if (!s->by_rows) cafe_strided_gather(p->buffer[k], s, k, base[k], p->i, n, sizeof(T));
     }
-    *fixed = !s->by_rows || (s->stride[0][last] && s->stride[1][last]) ? CAFE_NEITHER : s->stride[0][last] ? CAFE_SECOND : CAFE_FIRST;
+    if (s->by_rows) cafe_walk_rows(s, &p->walk, 1);
     return n;
 }
 
 static void ENTRY(binary_strided_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(map_call) *c = context;
-    T buffer[2][CAFE_STRIDED_BLOCK];
-    const T *at[2];
-    int fixed;
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = ENTRY(piece)(c, i, end, buffer, at, &fixed);
-        TABLE->binary(c->op, (T *)c->y + i, at[0], at[1], n, fixed, 0, 0, 0);
+    ENTRY(pieces) p;
+    ENTRY(pieces_start)(&p, &c->s, begin, end);
+    for (int64_t n; p.i < end; p.i += n) {
+        n = ENTRY(piece)(&p, c);
+        TABLE->binary(c->op, (T *)c->y + p.i, p.at[0], p.at[1], n, p.fixed, 0, 0, 0);
     }
 }
 
@@ -139,12 +153,11 @@ void ENTRY(binary_strided)(int op, T *y, const T *a, const T *b, int ndim, const
 
 static void ENTRY(compare_strided_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(map_call) *c = context;
-    T buffer[2][CAFE_STRIDED_BLOCK];
-    const T *at[2];
-    int fixed;
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = ENTRY(piece)(c, i, end, buffer, at, &fixed);
-        TABLE->compare(c->op, (uint8_t *)c->y + i, at[0], at[1], n, fixed);
+    ENTRY(pieces) p;
+    ENTRY(pieces_start)(&p, &c->s, begin, end);
+    for (int64_t n; p.i < end; p.i += n) {
+        n = ENTRY(piece)(&p, c);
+        TABLE->compare(c->op, (uint8_t *)c->y + p.i, p.at[0], p.at[1], n, p.fixed);
     }
 }
 

@@ -39,7 +39,8 @@ static void turn_task(void *context, int64_t begin, int64_t end) {
             x += at % c->outer_shape[k] * c->outer_x[k];
         }
         int64_t columns = c->s.shape[c->turned];
-        if (c->size == 4) cafe_f32->transpose((float *)y, c->y_stride, (const float *)x, ldx, n, columns, c->stream);
+        if (c->size < 4) cafe_any->transpose_small(y, c->y_stride * c->size, x, c->s.stride[0][last], n, columns, c->size);
+        else if (c->size == 4) cafe_f32->transpose((float *)y, c->y_stride, (const float *)x, ldx, n, columns, c->stream);
         else cafe_f64->transpose((double *)y, c->y_stride, (const double *)x, ldx, n, columns, c->stream);
     }
 }
@@ -49,7 +50,7 @@ static int can_turn(struct copy *c) {
     int last = c->s.ndim - 1;
     const int64_t *shape = c->s.shape, *sx = c->s.stride[0], *sy = c->s.stride[1];
     c->turned = -1;
-    if ((c->size != 4 && c->size != 8) || sx[last] == c->size || sy[last] != c->size || shape[last] < 8 || sx[last] % c->size) return 0;
+    if (sx[last] == c->size || sy[last] != c->size || shape[last] < 8 || sx[last] % c->size) return 0;
     for (int k = last - 1; k >= 0; k--)
         if (sx[k] == c->size && sy[k] % c->size == 0 && shape[k] >= 8) c->turned = k;
     if (c->turned < 0) return 0;

@@ -24,28 +24,9 @@ struct cafe_strided cafe_strided_join(int ndim, const int64_t *shape, const int6
     return s;
 }
 
-int64_t cafe_strided_offset(const struct cafe_strided *s, int k, int64_t at) {
-    int64_t offset = 0;
-    for (int i = s->ndim - 1; i > 0; i--) {
-        offset += at % s->shape[i] * s->stride[k][i];
-        at /= s->shape[i];
-    }
-    return offset + at * s->stride[k][0];
-}
-
-/* One element n times. */
-static void fill_run(char *y, const char *x, int64_t n, int64_t size) {
-    int64_t done = n < 64 ? n : 64; /* doubled from there on in the nearest cache, and in pieces that stay in it */
-    for (int64_t i = 0; i < done; i++) memcpy(y + i * size, x, (size_t)size);
-    for (int64_t more; done < n; done += more) {
-        more = cafe_min(cafe_min(done, 2048 / size), n - done);
-        memcpy(y + done * size, y, (size_t)(more * size));
-    }
-}
-
-/* n elements, x's sx bytes apart and y's sy. */
-static void copy_run(char *y, int64_t sy, const char *x, int64_t sx, int64_t n, int64_t size) {
-    if (sx == 0 && sy == size) fill_run(y, x, n, size);
+/* n elements, x's sx bytes apart and y's sy; with `stream` a repeated one goes past the caches. */
+static void copy_run(char *y, int64_t sy, const char *x, int64_t sx, int64_t n, int64_t size, int64_t stream) {
+    if (sx == 0 && sy == size) cafe_any->fill(y, x, n, size, stream);
     else if (sx == size && sy == size) memcpy(y, x, (size_t)(n * size));
     else if (size == 4) for (int64_t i = 0; i < n; i++) memcpy(y + i * sy, x + i * sx, 4);
     else if (size == 8) for (int64_t i = 0; i < n; i++) memcpy(y + i * sy, x + i * sx, 8);
@@ -53,32 +34,25 @@ static void copy_run(char *y, int64_t sy, const char *x, int64_t sx, int64_t n, 
     else for (int64_t i = 0; i < n; i++) y[i * sy] = x[i * sx];
 }
 
-/* A place in the result's order, and how far from their bases the operands' elements for it lie, in bytes. */
-struct walk {
-    int64_t index[CAFE_MAX_DIMS], offset[2];
-};
-
-static struct walk walk_from(const struct cafe_strided *s, int64_t at) {
-    struct walk w = {.offset = {cafe_strided_offset(s, 0, at), cafe_strided_offset(s, 1, at)}};
-    for (int i = s->ndim - 1; i >= 0; i--) {
-        w.index[i] = at % s->shape[i];
-        at /= s->shape[i];
+struct cafe_walk cafe_walk_from(const struct cafe_strided *s, int64_t at) {
+    struct cafe_walk w = {.offset = {0, 0}};
+    for (int i = s->ndim - 1; i >= 0; at /= s->shape[i--]) {
+        w.index[i] = i > 0 ? at % s->shape[i] : at;
+        for (int k = 0; k < 2; k++) w.offset[k] += w.index[i] * s->stride[k][i];
     }
     return w;
 }
 
-static void step(const struct cafe_strided *s, struct walk *w, int axis, int64_t n) {
+static void step(const struct cafe_strided *s, struct cafe_walk *w, int axis, int64_t n) {
     w->index[axis] += n;
     w->offset[0] += n * s->stride[0][axis];
     w->offset[1] += n * s->stride[1][axis];
 }
 
-/* On by so many rows, all along one line of the last axis but one: back to the start of each axis that is through, one step along the first
- * that is not. */
-static void next_rows(const struct cafe_strided *s, struct walk *w, int64_t rows) {
+void cafe_walk_rows(const struct cafe_strided *s, struct cafe_walk *w, int64_t rows) {
     int last = s->ndim - 1;
     step(s, w, last, -w->index[last]);
-    for (int i = last - 1; i >= 0; i--, rows = 1) {
+    for (int i = last - 1; i >= 0; i--, rows = 1) { /* back to the start of each axis that is through, one step along the first that is not */
         step(s, w, i, rows);
         if (w->index[i] < s->shape[i]) break;
         step(s, w, i, -s->shape[i]);
@@ -87,19 +61,19 @@ static void next_rows(const struct cafe_strided *s, struct walk *w, int64_t rows
 
 void cafe_strided_gather(void *y, const struct cafe_strided *s, int k, const void *base, int64_t at, int64_t n, int64_t size) {
     int last = s->ndim - 1;
-    struct walk w = walk_from(s, at);
+    struct cafe_walk w = cafe_walk_from(s, at);
     for (char *to = y; n > 0;) {
         int64_t run = cafe_min(n, s->shape[last] - w.index[last]);
-        copy_run(to, size, (const char *)base + w.offset[k], s->stride[k][last], run, size);
+        copy_run(to, size, (const char *)base + w.offset[k], s->stride[k][last], run, size, 0);
         to += run * size;
         n -= run;
-        next_rows(s, &w, 1);
+        cafe_walk_rows(s, &w, 1);
     }
 }
 
 void cafe_strided_move(void *y, const void *x, const struct cafe_strided *s, int64_t at, int64_t n, int64_t size, int64_t stream) {
     int last = s->ndim - 1, solid = s->stride[0][last] == size && s->stride[1][last] == size;
-    struct walk w = walk_from(s, at);
+    struct cafe_walk w = cafe_walk_from(s, at);
     while (n > 0) {
         int64_t run = cafe_min(n, s->shape[last] - w.index[last]), rows = 1;
         const char *from = (const char *)x + w.offset[0];
@@ -108,9 +82,9 @@ void cafe_strided_move(void *y, const void *x, const struct cafe_strided *s, int
             if (last > 0 && run == s->shape[last]) rows = cafe_min(n / run, s->shape[last - 1] - w.index[last - 1]);
             int64_t ldx = last > 0 ? s->stride[0][last - 1] : 0, ldy = last > 0 ? s->stride[1][last - 1] : 0;
             cafe_any->move_rows(to, ldy, from, ldx, rows, run * size, stream);
-        } else copy_run(to, s->stride[1][last], from, s->stride[0][last], run, size);
+        } else copy_run(to, s->stride[1][last], from, s->stride[0][last], run, size, stream);
         n -= rows * run;
-        next_rows(s, &w, rows);
+        cafe_walk_rows(s, &w, rows);
     }
 }
 

@@ -23,8 +23,16 @@ struct cafe_strided {
 /* Joins axes; size is an element's. With one operand, b is NULL. */
 struct cafe_strided cafe_strided_join(int ndim, const int64_t *shape, const int64_t *a, const int64_t *b, int64_t size);
 
-/* Where operand k's element for the result's element `at` lies, in bytes. */
-int64_t cafe_strided_offset(const struct cafe_strided *s, int k, int64_t at);
+/* A place in the result's order, and how far from their bases the operands' elements for it lie, in bytes. */
+struct cafe_walk {
+    int64_t index[CAFE_MAX_DIMS], offset[2];
+};
+
+/* The place of the result's element `at`. */
+struct cafe_walk cafe_walk_from(const struct cafe_strided *s, int64_t at);
+
+/* On to the start of a row: by so many rows, all along one line of the last axis but one. */
+void cafe_walk_rows(const struct cafe_strided *s, struct cafe_walk *w, int64_t rows);
 
 /* Copies operand k's elements for the result's elements at .. at + n side by side into y. size is 1, 2, 4 or 8. */
 void cafe_strided_gather(void *y, const struct cafe_strided *s, int k, const void *base, int64_t at, int64_t n, int64_t size);

@@ -52,6 +52,9 @@ KEYS = (
     ((40, 50, 31), (50, 31), np.s_[39]),
     ((40, 50, 31), (40, 50), np.s_[:, :, 30]),
     ((100, 90), (100, 90), np.s_[::-1]),
+    ((300, 257), (150, 257), np.s_[::-2]),
+    ((300, 257), (300, 256), np.s_[:, 256:0:-1]),
+    ((90, 70, 11), (90, 70, 11), np.s_[:, ::-1, ::-1]),
     ((90000,), (70001,), np.s_[9:70010]),
     ((5000, 3), (1, 1), np.s_[4999:, 2:]),
 )
@@ -85,6 +88,34 @@ def test_rows_of_any_length(size: int) -> None:
         assert (y[:, 2 : n + 2] == x).all()
         assert not y[:, :2].any()
         assert not y[:, n + 2 :].any()
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8])
+@pytest.mark.parametrize("shape", [(64, 64), (63, 129), (301, 257), (8, 9000), (9000, 9), (70, 3, 90), (5, 70, 66)])
+def test_turned_by_every_size(shape: tuple[int, ...], size: int) -> None:
+    x = numbers(shape, np.dtype(f"u{size}"))
+    for turned in (x.T, np.moveaxis(x, -1, 0), np.swapaxes(x, -1, -2), np.swapaxes(x[..., 1:], -1, -2)):
+        same_on_threads(lambda turned=turned: memory.copy(turned))  # type: ignore[misc]
+        assert memory.copy(turned).tobytes() == turned.tobytes()
+
+
+@each_dtype
+@pytest.mark.parametrize("n", [0, 1, 65536, 65537, 70001])
+def test_filled_with_one_number(n: int, dtype: Any) -> None:
+    dtype = np.dtype(dtype)
+    y = memory.full((n,), dtype, 3)
+    assert y.dtype == dtype
+    assert as_bytes(y) == as_bytes(np.full(n, 3, dtype))
+    some = memory.full((n + 3,), dtype, 5)
+    memory.fill(some[1:-2], 3)
+    assert as_bytes(some) == as_bytes(np.concatenate([np.full(1, 5, dtype), np.full(n, 3, dtype), np.full(2, 5, dtype)]))
+
+
+def test_filled_past_the_caches() -> None:
+    y = memory.full(((48 << 20) + 5,), np.dtype(np.uint8), 5)
+    memory.fill(y[3:-2], 7)
+    assert y[:3].tolist() + y[-2:].tolist() == [5] * 5
+    assert (y[3:-2] == 7).all()
 
 
 def test_every_bit_goes_through() -> None:

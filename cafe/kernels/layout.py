@@ -120,8 +120,13 @@ def unslice(x: Array, key: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
         return unslice_ref(x, key, shape)
     y = memory.empty(shape, x.dtype)
     part = y[(*key, ...)]
-    if part.shape != x.shape or min(part.strides, default=0) < 0:
+    if part.shape != x.shape:
         return unslice_ref(x, key, shape)
+    if min(part.strides, default=0) < 0:  # backwards: not in the order of y
+        if part.size < size:
+            memory.fill(y, 0)
+        memory.assign(part, x)
+        return y
     offset = part.__array_interface__["data"][0] - y.__array_interface__["data"][0]
     _ffi.lib.cafe_unslice(_ffi.any_addr(y), size, offset, _ffi.any_addr(x), x.ndim, x.shape, part.strides, x.strides, x.itemsize)
     return y

@@ -52,8 +52,23 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     if count < FEW or not _LARGE <= count * dtype.itemsize < _HUGE:
         return np.zeros(shape, dtype)
     y = empty(shape, dtype)
-    assign(y, np.zeros((), dtype))
+    fill(y, 0)
     return y
+
+
+def full(shape: tuple[int, ...], dtype: np.dtype[Any], value: Any) -> Array:
+    """An array that holds one number everywhere and is its own.
+
+    Raises: MemoryError when there is no memory for it.
+    """
+    y = empty(shape, dtype)
+    fill(y, value)
+    return y
+
+
+def fill(y: Array, value: Any) -> None:
+    """y[...] = value, a number."""
+    assign(y, np.array(value, y.dtype))
 
 
 def dense(x: Array) -> Array:

@@ -13,7 +13,7 @@ from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp
 from cafe.kernels import copy, normal, uniform
-from cafe.kernels.memory import zeros
+from cafe.kernels.memory import full, zeros
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, whole
 
 from .base import Base, check_tensors, wrap
@@ -115,7 +115,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.ones(3).tolist()
         [1.0, 1.0, 1.0]
         """
-        return cls._made(np.ones(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
+        return cls._made(full(shaped(shape, device), as_dtype(dtype).numpy, 1))  # type: ignore[no-any-return]
 
     @classmethod
     def full(cls, value: Any, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
@@ -130,9 +130,8 @@ class CreateMethods(Base):
         ([[42, 42, 42]], F32)
         """
         target = (default_dtype(value) if dtype is None else as_dtype(dtype)).numpy
-        out = np.zeros(shaped(shape, device), target)
-        out[...] = number_for(out, value, "full")
-        return cls._made(out)  # type: ignore[no-any-return]
+        number = number_for(np.empty(0, target), value, "full")
+        return cls._made(full(shaped(shape, device), target, number))  # type: ignore[no-any-return]
 
     @classmethod
     def arange(cls, start: Any, end: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
@@ -387,7 +386,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor([3.0, 4.0]).ones_like().tolist()
         [1.0, 1.0]
         """
-        return wrap(np.ones(self.shape, self._data.dtype))
+        return wrap(full(self.shape, self._data.dtype, 1))
 
     def full_like(self, value: Any) -> Tensor:
         """One number everywhere, of this shape and dtype.
