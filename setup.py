@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -33,7 +34,7 @@ import build_cffi  # noqa: E402  (lies in csrc, which is no package)
 WANTED = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 SANITIZE = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
 SANITIZE_ISA = ["-fno-sanitize=null,object-size,alignment"]  # the instances: minutes for GCC, and ASan sees the first two as well
-DEFINES = [("_GNU_SOURCE", "1")]  # madvise and aligned_alloc under -std=c11
+DEFINES = [("_GNU_SOURCE", "1"), ("_CFFI_NO_LIMITED_API", "1")]  # madvise under -std=c11; NumPy's headers want all of Python's API
 SLOWER = {"isa_generic.c": ["-O2"]}  # its arrays in structs cost GCC 46 s at -O3 and 28 s so; it is the last resort anyway
 SLOWER_SANITIZED = {"isa_generic.c": ["-O0"]}  # 24 s instead of 88
 OPENMP = [(["-fopenmp"], ["-fopenmp"]), (["-fopenmp=libomp"], ["-fopenmp=libomp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])]
@@ -151,7 +152,7 @@ class BuildKernels(build_ext):
         build_cffi.make_ffi().emit_c_code(str(module))
         sanitize = SANITIZE if SANITIZED else []
         flags = found.flags + found.openmp_compile + sanitize
-        objects = self.compile_all([*build_cffi.sources(), module], flags, [str(temp), str(HERE / "csrc")])
+        objects = self.compile_all([*build_cffi.sources(), module], flags, [str(temp), str(HERE / "csrc"), numpy.get_include()])
         target = Path(self.get_ext_fullpath(ext.name))
         target.parent.mkdir(parents=True, exist_ok=True)
         link = found.openmp_link + sanitize

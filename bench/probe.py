@@ -30,9 +30,9 @@ def make(ffi: Any, limit: Limit) -> tuple[Call, float]:
 def _fma(ffi: Any, limit: Flops) -> tuple[Call, float]:
     item = 2 * ffi.lib.CAFE_PROBE_FMAS
     items = max(LEAST_ITEMS, round(limit.count / item))
-    f, p = ffi.kernel("probe_fma")[ffi.F32 if limit.dtype == "f32" else ffi.F64]
+    f = ffi.kernel("probe_fma")[ffi.F32 if limit.dtype == "f32" else ffi.F64]
     y = np.zeros(items, np.float32 if limit.dtype == "f32" else np.float64)
-    return lambda: f(p(y), items), limit.count / (items * item)
+    return lambda: f(y, items), limit.count / (items * item)
 
 
 def _stream(ffi: Any, limit: Stream) -> Call:
@@ -47,8 +47,8 @@ def _stream(ffi: Any, limit: Stream) -> Call:
 
 
 def _bound(ffi: Any, name: str, y: Array, sums: Array, x: Array, *sizes: int) -> Call:
-    f, p = ffi.kernel(name)[ffi.F32]
-    return lambda: f(p(y), p(sums), p(x), *sizes)
+    f = ffi.kernel(name)[ffi.F32]
+    return lambda: f(y, sums, x, *sizes)
 
 
 def _best(call: Call) -> float:

@@ -32,13 +32,14 @@ def declarations(text: str) -> str:
 
 
 def api() -> str:
-    """A mark of what the API says, compiled in: in a source tree the Python side compares it with the headers and sees a stale build."""
-    return hashlib.sha256(api_text().encode()).hexdigest()[:16]
+    """A mark of what the API and arrays.h say, compiled in: in a source tree the Python side compares it and sees a stale build."""
+    text = api_text() + (HERE / "arrays.h").read_text(encoding="utf-8")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def make_ffi() -> FFI:
     """The builder of `cafe.kernels._cafe`, API mode, out of line."""
     ffi = FFI()
     ffi.cdef(declarations(api_text()))
-    ffi.set_source(MODULE, '#include "cafe.h"')
+    ffi.set_source(MODULE, '#include "cafe.h"\n#include "arrays.h"')
     return ffi

@@ -159,14 +159,14 @@ COMPARE = ["EQ", "NE", "LT", "LE", "GT", "GE"]
 
 
 def flat_calls(dtype: Any) -> Iterator[tuple[str, Any, int]]:
-    """Every flat kernel: its name, a call (y, a, b, n) on pointers, and the size of y's elements."""
+    """Every flat kernel: its name, a call (y, a, b, n), and the size of y's elements."""
     size = np.dtype(dtype).itemsize
     for table, names, wide in (("binary", BINARY, size), ("compare", COMPARE, 1)):
-        f, _ = _ffi.kernel(table)[np.dtype(dtype)]
+        f = _ffi.kernel(table)[np.dtype(dtype)]
         for name in names:
             for fixed in (0, 1, 2):
                 yield f"{name} {fixed}", functools.partial(call_two, f, _ffi.code(name), fixed), wide
-    f, _ = _ffi.kernel("unary")[np.dtype(dtype)]
+    f = _ffi.kernel("unary")[np.dtype(dtype)]
     for name in UNARY:
         yield name, functools.partial(call_one, f, _ffi.code(name)), size
 
@@ -185,18 +185,16 @@ def an_elements_place_makes_no_difference() -> None:
     for dtype in DTYPES:
         a, b = normal((200,), dtype, 1), normal((200,), dtype, 2)
         b[::7] = a[::7]
-        pointer = _ffi.kernel("unary")[np.dtype(dtype)][1]
         for name, call, size in flat_calls(dtype):
             kind = np.uint8 if size == 1 else dtype
-            ctype = _ffi.u8p if size == 1 else pointer
             whole = np.empty(200, kind)
-            call(ctype(whole), pointer(a), pointer(b), 200)
+            call(whole, a, b, 200)
             for n in LENGTHS:
                 start = n % 5
                 poisoned_a, poisoned_b = np.full(200, np.nan, dtype), np.full(200, np.nan, dtype)
                 poisoned_a[start : start + n], poisoned_b[start : start + n] = a[:n], b[:n]
                 y = np.full(200, 77, kind)
-                call(ctype(y[start:]), pointer(poisoned_a[start:]), pointer(poisoned_b[start:]), n)
+                call(y[start:], poisoned_a[start:], poisoned_b[start:], n)
                 assert y[start : start + n].tobytes() == whole[:n].tobytes(), (name, n)
                 assert (y[:start] == 77).all() and (y[start + n :] == 77).all(), (name, n)
 

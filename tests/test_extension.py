@@ -118,12 +118,27 @@ def test_what_was_found_when_building_is_told() -> None:
 
 @needs_c
 def test_a_wrong_array_is_refused() -> None:
-    f, p = _ffi.kernel("softmax")[_ffi.F32]
+    f = _ffi.kernel("softmax")[_ffi.F32]
     x = np.zeros((4, 4), np.float32)
-    with pytest.raises(ValueError, match="contiguous"):
-        p(x.T[:, 1:])
-    with pytest.raises(TypeError):
-        f(p(x), _ffi.f64p(x.astype(np.float64)), 1, 4, 1)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        f(x, x[:, 1:], 1, 4, 1)
+    for other in (np.float64, np.int32, np.float16, np.dtype(np.float32).newbyteorder()):
+        with pytest.raises(TypeError, match=r"an array of .* where a `float \*` is wanted"):
+            f(x, x.astype(other), 1, 4, 1)
+    with pytest.raises(TypeError, match="to something else"):
+        _ffi.lib.cafe_sgd_f32(x, x, x, x, 1, 0.1, 0.0, 0.0, 0.0, 0, 0)
+    for nothing in (None, 0, [x]):
+        with pytest.raises(TypeError):
+            f(x, nothing, 1, 4, 1)
+
+
+@needs_c
+def test_an_array_may_lie_anyhow_where_strides_are_walked() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for view in (x, x.T, x[:, ::-1], x[::-1, 1:, ::2], x[:, :0], x[0, 0, 0], np.broadcast_to(x[0, 0, 2], (3, 5))):
+        first = _ffi.strided(view)
+        assert first.flags.c_contiguous
+        assert first.__array_interface__["data"] == view.__array_interface__["data"]
 
 
 def test_checks_of_the_instances_are_all_run() -> None:

@@ -42,14 +42,13 @@ def of_one(otherwise: One) -> One:
     @functools.wraps(otherwise)
     def run(x: Array) -> Array:
         dtype, size = x.dtype, x.size
-        found = kernels.get(dtype)
-        if found is None:
+        f = kernels.get(dtype)
+        if f is None:
             return otherwise(x)
-        f, p = found
         if not x.flags.c_contiguous:
             x = memory.copy(x)
         y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)  # most are small: a call less
-        f(op, p(y), p(x), size, 0.0, 0.0)
+        f(op, y, x, size, 0.0, 0.0)
         return y
 
     return run
@@ -62,8 +61,8 @@ def of_two(otherwise: Two) -> Two:
     @functools.wraps(otherwise)
     def run(a: Array, b: Array) -> Array:
         dtype, shape, size = a.dtype, a.shape, a.size
-        found = kernels.get(dtype)
-        if found is None or (b.dtype is not dtype and b.dtype != dtype):
+        f = kernels.get(dtype)
+        if f is None or (b.dtype is not dtype and b.dtype != dtype):
             return otherwise(a, b)
         fixed: int | None = _NEITHER  # the usual case, without a further call
         if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
@@ -72,9 +71,8 @@ def of_two(otherwise: Two) -> Two:
         if fixed is None:
             y = _strided(_BINARY_STRIDED, op, a, b, shape, dtype)
             return otherwise(a, b) if y is None else y
-        f, p = found
         y = np.empty(shape, dtype) if size < memory.FEW else memory.empty(shape, dtype)
-        f(op, p(y), p(a), p(b), size, fixed)
+        f(op, y, a, b, size, fixed)
         return y
 
     return run
@@ -83,43 +81,39 @@ def of_two(otherwise: Two) -> Two:
 def unary(op: int, x: Array, a: float, b: float) -> Array | None:
     """op(x) with the op's numbers."""
     dtype, size = x.dtype, x.size
-    found = _UNARY.get(dtype)
-    if found is None:
+    f = _UNARY.get(dtype)
+    if f is None:
         return None
-    f, p = found
     if not x.flags.c_contiguous:
         x = memory.copy(x)
     y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)
-    f(op, p(y), p(x), size, a, b)
+    f(op, y, x, size, a, b)
     return y
 
 
 def slope(op: int, g: Array, x: Array, a: float, b: float) -> Array | None:
     """g times the slope at x of an op with numbers."""
     dtype = x.dtype
-    found = _SLOPE.get(dtype)
-    if found is None or g.dtype != dtype:
+    f = _SLOPE.get(dtype)
+    if f is None or g.dtype != dtype:
         return None
     g, x, shape, fixed = _operands(g, x)
     if fixed is None:
         g, x, fixed = memory.dense(np.broadcast_to(g, shape)), memory.dense(np.broadcast_to(x, shape)), _NEITHER
-    f, p = found
     y: Array = memory.empty(shape, dtype)
     if y.size:
-        f(op, p(y), p(g), p(x), y.size, fixed, a, b)
+        f(op, y, g, x, y.size, fixed, a, b)
     return y
 
 
 def add_into(total: Array, x: Array) -> bool:
     """total += x where both are contiguous and of one shape; whether that was so."""
-    found = _BINARY.get(total.dtype)
-    if found is None or x.dtype != total.dtype or x.shape != total.shape:
+    f = _BINARY.get(total.dtype)
+    if f is None or x.dtype != total.dtype or x.shape != total.shape:
         return False
     if not (total.flags.c_contiguous and x.flags.c_contiguous):
         return False
-    f, p = found
-    into = p(total)
-    f(_ffi.lib.CAFE_ADD, into, into, p(x), total.size, _NEITHER)
+    f(_ffi.lib.CAFE_ADD, total, total, x, total.size, _NEITHER)
     return True
 
 
@@ -129,16 +123,15 @@ def comparing(otherwise: Two) -> Two:
 
     @functools.wraps(otherwise)
     def run(a: Array, b: Array) -> Array:
-        found = _COMPARE.get(a.dtype)
-        if found is None or b.dtype != a.dtype:
+        f = _COMPARE.get(a.dtype)
+        if f is None or b.dtype != a.dtype:
             return otherwise(a, b)
         a, b, shape, fixed = _operands(a, b)
         if fixed is None:
             y = _strided(_COMPARE_STRIDED, op, a, b, shape, _U8)
             return otherwise(a, b) if y is None else y
-        f, p = found
         y = memory.empty(shape, _U8)
-        f(op, _ffi.u8p(y), p(a), p(b), y.size, fixed)
+        f(op, y, a, b, y.size, fixed)
         return y
 
     return run
@@ -153,7 +146,7 @@ def power(a: Array, b: Array) -> Array | None:
         a, b, fixed = memory.dense(np.broadcast_to(a, shape)), memory.dense(np.broadcast_to(b, shape)), _NEITHER
     y: Array = memory.empty(shape, a.dtype)
     if y.size:
-        _ffi.lib.cafe_pow_f32(_ffi.f32p(y), _ffi.f32p(a), _ffi.f32p(b), y.size, fixed)
+        _ffi.lib.cafe_pow_f32(y, a, b, y.size, fixed)
     return y
 
 
@@ -163,23 +156,22 @@ def powf(x: Array, e: float) -> Array | None:
         return None
     x = memory.dense(x)
     y: Array = memory.empty(x.shape, x.dtype)
-    _ffi.lib.cafe_powf_f32(_ffi.f32p(y), _ffi.f32p(x), x.size, e)
+    _ffi.lib.cafe_powf_f32(y, x, x.size, e)
     return y
 
 
 def where(condition: Array, a: Array, b: Array) -> Array | None:
     """a where the condition is not 0, b elsewhere, broadcast; the condition is U8."""
-    found = _WHERE.get(a.dtype)
-    if found is None or b.dtype != a.dtype or condition.dtype != _U8:
+    f = _WHERE.get(a.dtype)
+    if f is None or b.dtype != a.dtype or condition.dtype != _U8:
         return None
     if not condition.shape == a.shape == b.shape:
         condition, a, b = np.broadcast_arrays(condition, a, b)
-    f, p = found
     fixed = _FIRST * _is_one(a) + _SECOND * _is_one(b)  # 3 is both
     condition = memory.dense(condition)
     a, b = _as_one(a) if fixed & _FIRST else memory.dense(a), _as_one(b) if fixed & _SECOND else memory.dense(b)
     y: Array = memory.empty(condition.shape, a.dtype)
-    f(p(y), _ffi.u8p(condition), p(a), p(b), y.size, fixed)
+    f(y, condition, a, b, y.size, fixed)
     return y
 
 
@@ -220,10 +212,10 @@ def _strided(
 ) -> Array | None:
     if len(shape) > _MAX_DIMS:
         return None
-    f, p = kernels[a.dtype]
+    f = kernels[a.dtype]
     y: Array = memory.empty(shape, result)
     if prod(shape):
-        f(op, _ffi.u8p(y) if result is _U8 else p(y), _ffi.addr(a), _ffi.addr(b), len(shape), shape, _strides(a, shape), _strides(b, shape))
+        f(op, y, _ffi.strided(a), _ffi.strided(b), len(shape), shape, _strides(a, shape), _strides(b, shape))
     return y
 
 

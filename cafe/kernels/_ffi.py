@@ -1,17 +1,16 @@
-"""The door to the C kernels: which backend runs, pointers of arrays, status → error (floor 1).
+"""The door to the C kernels: which backend runs, how arrays get in, status → error (floor 1).
 
-The only file that touches the extension. A family asks once, when it is imported, and looks the pair up by dtype in each call:
+The only file that touches the extension. A family asks once, when it is imported, and looks the function up by dtype in each call:
 
-    _SOFTMAX = _ffi.kernel("softmax")                  # {float32: (lib.cafe_softmax_f32, f32p), float64: (…)}, or {} without C
+    _SOFTMAX = _ffi.kernel("softmax")                  # {float32: lib.cafe_softmax_f32, float64: …}, or {} without C
     …
-    found = _SOFTMAX.get(x.dtype)
-    if found is None:
+    f = _SOFTMAX.get(x.dtype)
+    if f is None:
         return twins.softmax(x, dim)
-    f, p = found
-    f(p(y), p(x), outer, n, inner)
+    f(y, x, outer, n, inner)
 
-A pointer is good for the call it stands in. `p` refuses an array that is not contiguous (ValueError), and a pointer of one type is
-refused where another belongs (TypeError), so a wrong array cannot be read as something else.
+C functions take arrays where the API has a pointer (csrc/arrays.h). One that is not C-contiguous is refused (ValueError), and so is one
+whose elements are not the pointer's (TypeError), so a wrong array cannot be read as something else.
 
 Environment: `CAFE_KERNELS=numpy` runs everything on the twins, `CAFE_KERNELS=c` demands the extension; `CAFE_ISA` names the
 instruction set (`isas()` says which there are).
@@ -42,15 +41,16 @@ def _import_extension() -> tuple[Any, str]:
         found = importlib.import_module("cafe.kernels._cafe")
     except ImportError as missing:
         return None, f"{missing}; {_AGAIN}"
-    return (None, f"it was built from other headers than csrc/api has; {_REBUILD}") if _is_stale(found) else (found, "")
+    return (None, f"it was built from other headers than csrc has; {_REBUILD}") if _is_stale(found) else (found, "")
 
 
 def _is_stale(extension: Any) -> bool:
     """Whether this is a source tree whose API has changed since the extension was built: its functions may take other arguments."""
-    headers = sorted((Path(__file__).parents[2] / "csrc" / "api").glob("*.h"))
+    csrc = Path(__file__).parents[2] / "csrc"
+    headers = sorted((csrc / "api").glob("*.h"))
     if not headers:
         return False
-    text = b"".join(path.read_bytes() for path in headers)
+    text = b"".join(path.read_bytes() for path in [*headers, csrc / "arrays.h"])
     return _info(extension).get("api", "") != hashlib.sha256(text).hexdigest()[:16]
 
 
@@ -61,8 +61,7 @@ def _info(extension: Any) -> dict[str, str]:
 
 _cafe, _missing = _import_extension()
 
-Pointer: TypeAlias = Callable[[Array], Any]
-Kernel: TypeAlias = tuple[Callable[..., Any], Pointer]
+Kernel: TypeAlias = Callable[..., Any]
 
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
@@ -89,61 +88,23 @@ ffi: Any = _cafe.ffi if BACKEND == "c" else None
 NULL: Any = ffi.NULL if ffi is not None else None
 
 
-def _no_pointer(array: Array) -> Any:
-    raise Error("there are no pointers without the extension")
-
-
-def _pointer(ctype: str) -> Pointer:
+def _pointers() -> dict[np.dtype[Any], Callable[[Array], Any]]:
     # bound like a method: a call of functools.partial takes 25 ns more, and a step makes dozens
-    return types.MethodType(ffi.from_buffer, ffi.typeof(ctype)) if ffi is not None else _no_pointer
+    if ffi is None:
+        return {}
+    return {F32: types.MethodType(ffi.from_buffer, ffi.typeof("float[]")), F64: types.MethodType(ffi.from_buffer, ffi.typeof("double[]"))}
 
 
-f32p = _pointer("float[]")
-f64p = _pointer("double[]")
-i64p = _pointer("int64_t[]")
-u32p = _pointer("uint32_t[]")
-u8p = _pointer("uint8_t[]")
-_u16p = _pointer("uint16_t[]")
-_bytes = _pointer("char[]")
+POINTERS = _pointers()
+"""By dtype, what makes a pointer of a contiguous array, for lists of them; a single array goes to a kernel as it is. Empty without C."""
+
+_MOST_DIMS = 64
+_CORNERS = [(slice(0, 1),) * rank for rank in range(_MOST_DIMS + 1)]
 
 
-def u16p(array: Array) -> Any:
-    """The pointer of an array of F16 or BF16, whose buffers have no standard type, as bits."""
-    return _u16p(array.view(np.uint16))
-
-
-_BY_DTYPE: dict[np.dtype[Any], Pointer] = {
-    F32: f32p,
-    F64: f64p,
-    np.dtype(np.int64): i64p,
-    np.dtype(np.uint32): u32p,
-    np.dtype(np.uint8): u8p,
-}
-
-
-def ptr(array: Array) -> Any:
-    """The pointer of a contiguous array by its dtype (F32, F64, I64, U32, U8)."""
-    return _BY_DTYPE[array.dtype](array)
-
-
-_STRIDED = {F32: "float *", F64: "double *", F16: "uint16_t *", BF16: "uint16_t *"}
-
-
-def addr(array: Array) -> Any:
-    """The pointer of a float array's first element, whatever its strides. The caller keeps the array alive."""
-    if array.flags.c_contiguous and array.dtype in _BY_DTYPE:  # a microsecond less
-        return _BY_DTYPE[array.dtype](array)
-    return ffi.cast(_STRIDED[array.dtype], array.__array_interface__["data"][0])
-
-
-def anyp(array: Array) -> Any:
-    """The pointer of a contiguous array of any dtype, as bytes. (Buffers have no name for BF16: it goes as bits.)"""
-    return _bytes(array if array.dtype.kind in "iuf" else array.view(np.uint16))
-
-
-def any_addr(array: Array) -> Any:
-    """As `addr`, of any dtype, as `void *`."""
-    return ffi.cast("void *", array.__array_interface__["data"][0])
+def strided(array: Array) -> Array:
+    """What a kernel that walks by strides takes for an array, which may lie anyhow: itself, or its first element, seen as an array."""
+    return array if array.flags.c_contiguous else array[_CORNERS[array.ndim]]
 
 
 def code(name: str) -> int:
@@ -166,17 +127,13 @@ def ready(*arrays: Array) -> bool:
 
 
 def kernel(name: str) -> dict[np.dtype[Any], Kernel]:
-    """`cafe_<name>_f32` and `cafe_<name>_f64`, each with the pointer maker of its type, by dtype; empty without the extension."""
-    if lib is None:
-        return {}
-    return {F32: (getattr(lib, f"cafe_{name}_f32"), f32p), F64: (getattr(lib, f"cafe_{name}_f64"), f64p)}
+    """`cafe_<name>_f32` and `cafe_<name>_f64` by dtype; empty without the extension."""
+    return {F32: getattr(lib, f"cafe_{name}_f32"), F64: getattr(lib, f"cafe_{name}_f64")} if lib is not None else {}
 
 
 def of_halves(name: str) -> dict[np.dtype[Any], Kernel]:
     """The same for `cafe_<name>_f16` and `cafe_<name>_bf16`."""
-    if lib is None:
-        return {}
-    return {F16: (getattr(lib, f"cafe_{name}_f16"), u16p), BF16: (getattr(lib, f"cafe_{name}_bf16"), u16p)}
+    return {F16: getattr(lib, f"cafe_{name}_f16"), BF16: getattr(lib, f"cafe_{name}_bf16")} if lib is not None else {}
 
 
 def check(status: int) -> None:

@@ -31,17 +31,15 @@ def attention(q: Array, k: Array, v: Array, mask: Array | None, scale: float, ca
 
     Bound: (8 + 4 s) eps of the largest value, with s the largest score: what rounds a score is its weight's relative error.
     """
-    found = _ATTENTION.get(q.dtype)
-    if found is None or not _of_one_dtype(q, k, v, mask):
+    f = _ATTENTION.get(q.dtype)
+    if f is None or not _of_one_dtype(q, k, v, mask):
         return twins.attention(q, k, v, mask, scale, causal)  # type: ignore[return-value]
-    f, p = found
     q, k, v = _by_rows(q), _by_rows(k), _by_rows(v)
     y, logsumexp = empty((*q.shape[:3], v.shape[3]), q.dtype), empty(q.shape[:3], q.dtype)
     mask = _broadcast(mask, q, k)
-    added = _ffi.NULL if mask is None else _ffi.addr(mask)
+    added = _ffi.NULL if mask is None else _ffi.strided(mask)
     sizes = _sizes(q, k, v, mask, y, causal)
-    qp, kp, vp = [p(a) if a.flags.c_contiguous else _ffi.addr(a) for a in (q, k, v)]
-    _ffi.check(f(p(y), p(logsumexp), qp, kp, vp, added, sizes, scale))
+    _ffi.check(f(y, logsumexp, _ffi.strided(q), _ffi.strided(k), _ffi.strided(v), added, sizes, scale))
     return y, logsumexp
 
 
@@ -65,16 +63,15 @@ def attention_backward(
 
     The logsumexp is the forward's, or None to have it computed again.
     """
-    found = _ATTENTION_BACKWARD.get(q.dtype)
-    if found is None or logsumexp is None or not _of_one_dtype(q, k, v, mask, g, y, logsumexp):
+    f = _ATTENTION_BACKWARD.get(q.dtype)
+    if f is None or logsumexp is None or not _of_one_dtype(q, k, v, mask, g, y, logsumexp):
         return twins.attention_backward(g, q, k, v, y, mask, scale, causal, logsumexp)  # type: ignore[return-value]
-    f, p = found
     g, q, k, v = _by_rows(g), _by_rows(q), _by_rows(k), _by_rows(v)
     gq, gk, gv, room = empty(q.shape, q.dtype), empty(k.shape, q.dtype), empty(v.shape, q.dtype), empty(q.shape[:3], q.dtype)
     mask = _broadcast(mask, q, k)
-    kept = p(dense(y)), p(dense(logsumexp)), _ffi.NULL if mask is None else _ffi.addr(mask)
+    kept = dense(y), dense(logsumexp), _ffi.NULL if mask is None else _ffi.strided(mask)
     sizes = _sizes(q, k, v, mask, g, causal)
-    _ffi.check(f(p(gq), p(gk), p(gv), p(room), _ffi.addr(g), _ffi.addr(q), _ffi.addr(k), _ffi.addr(v), *kept, sizes, scale))
+    _ffi.check(f(gq, gk, gv, room, _ffi.strided(g), _ffi.strided(q), _ffi.strided(k), _ffi.strided(v), *kept, sizes, scale))
     return gq, gk, gv
 
 

@@ -74,13 +74,12 @@ def im2col(x: Array, kernel: tuple[int, ...], stride: tuple[int, ...], padding: 
 
     As a matrix, (C ∏k) × ∏L for each image, the convolution is a product with the kernel's rows.
     """
-    found = _IM2COL.get(x.dtype)
-    if found is None or not 1 <= len(kernel) <= 2:
+    f = _IM2COL.get(x.dtype)
+    if f is None or not 1 <= len(kernel) <= 2:
         return im2col_ref(x, kernel, stride, padding, dilation)
     places = conv_out(x.shape[2:], kernel, stride, padding, dilation)
     cols: Array = memory.empty((*x.shape[:2], *kernel, *places), x.dtype)
-    f, p = found
-    _ffi.check(f(p(cols), p(memory.dense(x)), _sizes(x.shape, (1, 1, *kernel), places, Geometry(stride, padding, dilation))))
+    _ffi.check(f(cols, memory.dense(x), _sizes(x.shape, (1, 1, *kernel), places, Geometry(stride, padding, dilation))))
     return cols
 
 
@@ -113,13 +112,12 @@ def col2im(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padding:
 
     An element is the sum of its patches' entries in ascending order of k.
     """
-    found, axes = _COL2IM.get(cols.dtype), len(size)
-    if found is None or not 1 <= axes <= 2:
+    f, axes = _COL2IM.get(cols.dtype), len(size)
+    if f is None or not 1 <= axes <= 2:
         return col2im_ref(cols, size, stride, padding, dilation)
     x: Array = memory.empty((*cols.shape[:2], *size), cols.dtype)
     shape, places = (1, 1, *cols.shape[2 : 2 + axes]), cols.shape[2 + axes :]
-    f, p = found
-    _ffi.check(f(p(x), p(memory.dense(cols)), _sizes(x.shape, shape, places, Geometry(stride, padding, dilation))))
+    _ffi.check(f(x, memory.dense(cols), _sizes(x.shape, shape, places, Geometry(stride, padding, dilation))))
     return x
 
 
@@ -140,16 +138,15 @@ def col2im_ref(cols: Array, size: tuple[int, ...], stride: tuple[int, ...], padd
 
 def conv(x: Array, w: Array, b: Array | None, geometry: Geometry) -> Array:
     """y = w ∗ x + b: x (N, C, *S), w (O, C/G, *k), b (O) → (N, O, *L)."""
-    found = _CONV.get(x.dtype)
-    if found is None or not _same(x, w) or (b is not None and not _same(x, b)):
+    f = _CONV.get(x.dtype)
+    if f is None or not _same(x, w) or (b is not None and not _same(x, b)):
         return twins.conv(x, w, b, geometry)
     places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
     y: Array = memory.empty((x.shape[0], w.shape[0], *places), x.dtype)
-    f, p = found
     sizes = _sizes(x.shape, w.shape, places, geometry)
     work: Array = memory.empty((_ffi.lib.cafe_conv_work(sizes, x.itemsize),), x.dtype)
-    bias = _ffi.NULL if b is None else p(memory.dense(b))
-    status = f(p(y), p(memory.dense(x)), p(memory.dense(w)), bias, p(work), sizes)
+    bias = _ffi.NULL if b is None else memory.dense(b)
+    status = f(y, memory.dense(x), memory.dense(w), bias, work, sizes)
     return _checked(status, y, lambda: conv(x, w, b, _plain(geometry)))
 
 
@@ -178,20 +175,19 @@ def conv_norm(
     after the other, a block of outputs at a time.
     """
     others = (w, b, mean, var, scale, shift)
-    found = _NORM.get(x.dtype)
-    if found is None or not 3 <= x.ndim <= 4 or any(a is not None and a.dtype is not x.dtype for a in others):
+    f = _NORM.get(x.dtype)
+    if f is None or not 3 <= x.ndim <= 4 or any(a is not None and a.dtype is not x.dtype for a in others):
         return twins.conv_norm(x, w, b, geometry, mean, var, scale, shift, eps, then)
     places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
     y: Array = memory.empty((x.shape[0], w.shape[0], *places), x.dtype)
-    f, p = found
     sizes = _sizes(x.shape, w.shape, places, geometry)
     work: Array = memory.empty((_ffi.lib.cafe_conv_work(sizes, x.itemsize),), x.dtype)
     kept = [a if a is None else memory.dense(a) for a in others]
-    w_, b_, *norm = (_ffi.NULL if a is None else p(a) for a in kept)
-    status = f(p(y), p(memory.dense(x)), w_, b_, p(work), sizes, *norm, eps, then == "relu")
+    w_, b_, *norm = (_ffi.NULL if a is None else a for a in kept)
+    status = f(y, memory.dense(x), w_, b_, work, sizes, *norm, eps, then == "relu")
     if status == _NOT_FINITE:  # Winograd's algorithm has spread something: conv knows what to do
         y, status = conv(x, w, b, geometry), 0
-        f(p(y), _ffi.NULL, w_, b_, p(work), sizes, *norm, eps, then == "relu")
+        f(y, _ffi.NULL, w_, b_, work, sizes, *norm, eps, then == "relu")
     _ffi.check(status)
     return y
 
@@ -219,14 +215,13 @@ def conv_input_grad(g: Array, w: Array, size: tuple[int, ...], geometry: Geometr
 
     Read as a function of g it is the transposed convolution, with O channels in and C out.
     """
-    found = _INPUT_GRAD.get(g.dtype)
-    if found is None or not _same(g, w):
+    f = _INPUT_GRAD.get(g.dtype)
+    if f is None or not _same(g, w):
         return twins.conv_input_grad(g, w, size, geometry)
     x: Array = memory.empty((g.shape[0], w.shape[1] * geometry.groups, *size), g.dtype)
-    f, p = found
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
     work: Array = memory.empty((_ffi.lib.cafe_conv_input_grad_work(sizes, g.itemsize),), g.dtype)
-    status = f(p(x), p(memory.dense(g)), p(memory.dense(w)), p(work), sizes)
+    status = f(x, memory.dense(g), memory.dense(w), work, sizes)
     return _checked(status, x, lambda: conv_input_grad(g, w, size, _plain(geometry)))
 
 
@@ -240,14 +235,13 @@ def conv_input_grad_ref(xp: XP, g: Array, w: Array, size: tuple[int, ...], geome
 
 def conv_weight_grad(g: Array, x: Array, kernel: tuple[int, ...], geometry: Geometry) -> Array:
     """The gradient of Σ g conv(x, w) in w: g (N, O, *L), x (N, C, *S) → (O, C/G, *kernel). It does not depend on w."""
-    found = _WEIGHT_GRAD.get(g.dtype)
-    if found is None or not _same(g, x):
+    f = _WEIGHT_GRAD.get(g.dtype)
+    if f is None or not _same(g, x):
         return twins.conv_weight_grad(g, x, kernel, geometry)
     w: Array = memory.empty((g.shape[1], x.shape[1] // geometry.groups, *kernel), g.dtype)
     sizes = _sizes(x.shape, w.shape, g.shape[2:], geometry)
     work: Array = memory.empty((_ffi.lib.cafe_conv_weight_grad_work(sizes, g.itemsize),), g.dtype)
-    f, p = found
-    status = f(p(w), p(memory.dense(g)), p(memory.dense(x)), p(work), sizes)
+    status = f(w, memory.dense(g), memory.dense(x), work, sizes)
     return _checked(status, w, lambda: conv_weight_grad(g, x, kernel, _plain(geometry)))
 
 

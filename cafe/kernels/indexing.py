@@ -33,7 +33,7 @@ def index_select(x: Array, ids: Array, dim: int) -> Array:
     if kind is None or x.itemsize not in _SIZES or not x.size or not y.size:
         return index_select_ref(x, ids, dim)
     sizes = prod(shape[:dim]), shape[dim], ids.size, prod(shape[dim + 1 :]), x.itemsize
-    bad = _ffi.lib.cafe_index_select(_ffi.anyp(y), _ffi.anyp(dense(x)), _ffi.anyp(dense(ids)), kind, *sizes)
+    bad = _ffi.lib.cafe_index_select(y, dense(x), dense(ids), kind, *sizes)
     return index_select_ref(x, ids, dim) if bad else y
 
 
@@ -53,13 +53,12 @@ def index_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    found, kind, shape = _INDEX_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype), x.shape
-    if found is None or kind is None or source.dtype != x.dtype or not x.size or not source.size:
+    f, kind, shape = _INDEX_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype), x.shape
+    if f is None or kind is None or source.dtype != x.dtype or not x.size or not source.size:
         return index_add_ref(x, ids, source, dim)
-    f, p = found
     y = copy(x)
     sizes = prod(shape[:dim]), shape[dim], ids.size, prod(shape[dim + 1 :])
-    bad = f(p(y), p(dense(source)), _ffi.anyp(dense(ids)), kind, *sizes)
+    bad = f(y, dense(source), dense(ids), kind, *sizes)
     return index_add_ref(x, ids, source, dim) if bad else y
 
 
@@ -83,7 +82,7 @@ def gather(x: Array, ids: Array, dim: int) -> Array:
         return gather_ref(x, ids, dim)
     y = empty(ids.shape, x.dtype)
     where = ids.ndim, ids.shape, x.strides, dim, x.shape[dim]
-    bad = _ffi.lib.cafe_gather(_ffi.anyp(y), _ffi.any_addr(x), _ffi.anyp(dense(ids)), kind, *where, x.itemsize)
+    bad = _ffi.lib.cafe_gather(y, _ffi.strided(x), dense(ids), kind, *where, x.itemsize)
     return gather_ref(x, ids, dim) if bad else y
 
 
@@ -101,13 +100,12 @@ def scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    found, kind = _SCATTER_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
-    if found is None or kind is None or source.dtype != x.dtype or not x.size or not ids.size or x.ndim > _MAX_DIMS:
+    f, kind = _SCATTER_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
+    if f is None or kind is None or source.dtype != x.dtype or not x.size or not ids.size or x.ndim > _MAX_DIMS:
         return scatter_add_ref(x, ids, source, dim)
-    f, p = found
     y = copy(x)
     where = ids.ndim, ids.shape, [stride // y.itemsize for stride in y.strides], dim, x.shape[dim]
-    bad = f(p(y), p(dense(source)), _ffi.anyp(dense(ids)), kind, *where)
+    bad = f(y, dense(source), dense(ids), kind, *where)
     return scatter_add_ref(x, ids, source, dim) if bad else y
 
 

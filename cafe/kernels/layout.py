@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
 from typing import Any, TypeAlias
@@ -32,20 +32,20 @@ _PAIRS = {
 }
 
 
-_Conversion: TypeAlias = tuple[Callable[..., Any], int, _ffi.Pointer, _ffi.Pointer]
+_Conversion: TypeAlias = tuple[_ffi.Kernel, int]
 
 
 def _conversions() -> dict[tuple[Any, Any], _Conversion]:
-    """By both dtypes: the C function, its code, and the pointer makers of the result and of what is converted."""
+    """By both dtypes: the C function and its code."""
     if _ffi.lib is None:
         return {}
     found: dict[tuple[Any, Any], _Conversion] = {}
     for name, pair in _PAIRS.items():
-        found[pair] = _ffi.lib.cafe_cast, _ffi.code(name), _ffi.anyp, _ffi.anyp
-    for real, (f, p) in _ffi.kernel("to_whole").items():
-        found |= {(real, whole): (f, kind, _ffi.anyp, p) for whole, kind in _ffi.ID_KINDS.items()}
-    for real, (f, p) in _ffi.kernel("of_whole").items():
-        found |= {(whole, real): (f, kind, p, _ffi.anyp) for whole, kind in _ffi.ID_KINDS.items()}
+        found[pair] = _ffi.lib.cafe_cast, _ffi.code(name)
+    for real, f in _ffi.kernel("to_whole").items():
+        found |= {(real, whole): (f, kind) for whole, kind in _ffi.ID_KINDS.items()}
+    for real, f in _ffi.kernel("of_whole").items():
+        found |= {(whole, real): (f, kind) for whole, kind in _ffi.ID_KINDS.items()}
     return found
 
 
@@ -128,7 +128,7 @@ def unslice(x: Array, key: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
         memory.assign(part, x)
         return y
     offset = part.__array_interface__["data"][0] - y.__array_interface__["data"][0]
-    _ffi.lib.cafe_unslice(_ffi.any_addr(y), size, offset, _ffi.any_addr(x), x.ndim, x.shape, part.strides, x.strides, x.itemsize)
+    _ffi.lib.cafe_unslice(_ffi.strided(y), size, offset, _ffi.strided(x), x.ndim, x.shape, part.strides, x.strides, x.itemsize)
     return y
 
 
@@ -181,8 +181,8 @@ def cast(x: Array, dtype: np.dtype[Any]) -> Array:
         return cast_ref(x, dtype)
     x = memory.dense(x)
     y: Array = memory.empty(x.shape, dtype)
-    f, code, to, of = _CONVERSIONS[x.dtype, dtype]
-    f(code, to(y), of(x), x.size)
+    f, code = _CONVERSIONS[x.dtype, dtype]
+    f(code, y, x, x.size)
     return y
 
 

@@ -102,13 +102,12 @@ def _mul(gx: Array, g: Array) -> Array:
 
 def _in_one_pass(y: Array | None, gx: Array | None, x: Array, ids: Array, weights: Array | None, g: float) -> bool:
     """Has C write the cross-entropy and its gradient times g. False where it cannot, or there is a bad id, about which the twin raises."""
-    found, kind = _CROSS_ENTROPY.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
-    if found is None or kind is None or not x.size or (weights is not None and weights.dtype != x.dtype):
+    f, kind = _CROSS_ENTROPY.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
+    if f is None or kind is None or not x.size or (weights is not None and weights.dtype != x.dtype):
         return False
-    f, p = found
-    value, slope = _ffi.NULL if y is None else p(y), _ffi.NULL if gx is None else p(gx)
-    by_row = _ffi.NULL if weights is None else p(memory.dense(weights))
-    status = f(value, slope, p(memory.dense(x)), _ffi.anyp(memory.dense(ids)), kind, by_row, *x.shape, g)
+    value, slope = _ffi.NULL if y is None else y, _ffi.NULL if gx is None else gx
+    by_row = _ffi.NULL if weights is None else memory.dense(weights)
+    status = f(value, slope, memory.dense(x), memory.dense(ids), kind, by_row, *x.shape, g)
     if status == _BAD_ID:
         return False
     _ffi.check(status)
@@ -117,14 +116,13 @@ def _in_one_pass(y: Array | None, gx: Array | None, x: Array, ids: Array, weight
 
 def mse(a: Array, b: Array) -> Array:
     """Σ (a − b)² / n, of one shape; NaN where there is nothing."""
-    found = _MSE.get(a.dtype)
-    if found is None or b.dtype is not a.dtype:
+    f = _MSE.get(a.dtype)
+    if f is None or b.dtype is not a.dtype:
         return twins.mse(a, b)
-    f, p = found
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
     y: Array = memory.empty((), a.dtype)
-    status = f(p(y), _ffi.NULL, p(a), p(b), a.size)
+    status = f(y, _ffi.NULL, a, b, a.size)
     if status:
         _ffi.check(status)
     return y
@@ -137,15 +135,14 @@ def mse_ref(xp: XP, a: Array, b: Array) -> Array:
 
 def mse_with_grad(a: Array, b: Array) -> tuple[Array, Array]:
     """The mean square and its gradient with respect to a, in one call."""
-    found = _MSE.get(a.dtype)
-    if found is None or b.dtype is not a.dtype:
+    f = _MSE.get(a.dtype)
+    if f is None or b.dtype is not a.dtype:
         return mse_with_grad_ref(twins, a, b)
-    f, p = found
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
     dtype, size = a.dtype, a.size
     y, ga = np.empty((), dtype), np.empty(a.shape, dtype) if size < memory.FEW else memory.empty(a.shape, dtype)
-    status = f(p(y), p(ga), p(a), p(b), size)
+    status = f(y, ga, a, b, size)
     if status:
         _ffi.check(status)
     return y, ga
@@ -164,14 +161,13 @@ def mse_backward(g: Array, a: Array, b: Array, ga: Array | None) -> Array:
     """
     if ga is not None and g.item() == 1.0:
         return ga
-    found = _MSE_BACKWARD.get(a.dtype)
-    if found is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
+    f = _MSE_BACKWARD.get(a.dtype)
+    if f is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
         return twins.mse_backward(g, a, b, None)
-    f, p = found
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
     ga = memory.empty(a.shape, a.dtype)
-    f(p(ga), p(g), p(a), p(b), a.size)
+    f(ga, g, a, b, a.size)
     return ga
 
 
@@ -182,12 +178,11 @@ def mse_backward_ref(xp: XP, g: Array, a: Array, b: Array, ga: Array | None) -> 
 
 def huber(a: Array, b: Array, delta: float) -> Array:
     """The mean of d² / 2 where |d| = |a − b| is at most delta, of delta (|d| − delta / 2) beyond; NaN where there is nothing."""
-    found = _HUBER.get(a.dtype)
-    if found is None or b.dtype is not a.dtype:
+    f = _HUBER.get(a.dtype)
+    if f is None or b.dtype is not a.dtype:
         return twins.huber(a, b, delta)
-    f, p = found
     y: Array = memory.empty((), a.dtype)
-    _ffi.check(f(p(y), _ffi.NULL, p(memory.dense(a)), p(memory.dense(b)), a.size, delta))
+    _ffi.check(f(y, _ffi.NULL, memory.dense(a), memory.dense(b), a.size, delta))
     return y
 
 
@@ -200,12 +195,11 @@ def huber_ref(xp: XP, a: Array, b: Array, delta: float) -> Array:
 
 def huber_with_grad(a: Array, b: Array, delta: float) -> tuple[Array, Array]:
     """Huber's loss and its gradient with respect to a, in one call."""
-    found = _HUBER.get(a.dtype)
-    if found is None or b.dtype is not a.dtype:
+    f = _HUBER.get(a.dtype)
+    if f is None or b.dtype is not a.dtype:
         return huber_with_grad_ref(twins, a, b, delta)
-    f, p = found
     y, ga = memory.empty((), a.dtype), memory.empty(a.shape, a.dtype)
-    _ffi.check(f(p(y), p(ga), p(memory.dense(a)), p(memory.dense(b)), a.size, delta))
+    _ffi.check(f(y, ga, memory.dense(a), memory.dense(b), a.size, delta))
     return y, ga
 
 
@@ -219,12 +213,11 @@ def huber_backward(g: Array, a: Array, b: Array, delta: float, ga: Array | None)
     """g d / n, d = a − b held between −delta and delta: the gradient of a; that of b is its negative. ga as in `mse_backward`."""
     if ga is not None and g.item() == 1.0:
         return ga
-    found = _HUBER_BACKWARD.get(a.dtype)
-    if found is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
+    f = _HUBER_BACKWARD.get(a.dtype)
+    if f is None or b.dtype is not a.dtype or g.dtype is not a.dtype:
         return twins.huber_backward(g, a, b, delta, None)
-    f, p = found
     ga = memory.empty(a.shape, a.dtype)
-    f(p(ga), p(g), p(memory.dense(a)), p(memory.dense(b)), a.size, delta)
+    f(ga, g, memory.dense(a), memory.dense(b), a.size, delta)
     return ga
 
 
@@ -235,12 +228,11 @@ def huber_backward_ref(xp: XP, g: Array, a: Array, b: Array, delta: float, ga: A
 
 def bce_with_logits(x: Array, t: Array) -> Array:
     """Σ (t ln(1 + e^−x) + (1 − t) ln(1 + eˣ)) / n: logits x, targets t in [0, 1], of one shape; exact to the last places at any x."""
-    found = _BCE.get(x.dtype)
-    if found is None or t.dtype is not x.dtype:
+    f = _BCE.get(x.dtype)
+    if f is None or t.dtype is not x.dtype:
         return twins.bce_with_logits(x, t)
-    f, p = found
     y: Array = memory.empty((), x.dtype)
-    _ffi.check(f(p(y), p(memory.dense(x)), p(memory.dense(t)), x.size))
+    _ffi.check(f(y, memory.dense(x), memory.dense(t), x.size))
     return y
 
 
@@ -251,12 +243,11 @@ def bce_with_logits_ref(xp: XP, x: Array, t: Array) -> Array:
 
 def bce_with_logits_backward(g: Array, x: Array, t: Array) -> Array:
     """g (sigmoid(x) − t) / n, in the form (1 − t) sigmoid(x) − t sigmoid(−x) that keeps the small values at both ends."""
-    found = _BCE_BACKWARD.get(x.dtype)
-    if found is None or t.dtype is not x.dtype or g.dtype is not x.dtype:
+    f = _BCE_BACKWARD.get(x.dtype)
+    if f is None or t.dtype is not x.dtype or g.dtype is not x.dtype:
         return twins.bce_with_logits_backward(g, x, t)
-    f, p = found
     gx: Array = memory.empty(x.shape, x.dtype)
-    f(p(gx), p(g), p(memory.dense(x)), p(memory.dense(t)), x.size)
+    f(gx, g, memory.dense(x), memory.dense(t), x.size)
     return gx
 
 

@@ -7,7 +7,6 @@ added in order. So a row has the same bits alone and in a batch, on one thread a
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -32,8 +31,8 @@ def matmul(a: Array, b: Array) -> Array:
     Bound: k · eps · (|a| @ |b|), elementwise.
     """
     dtype = a.dtype
-    found = _MATMUL.get(dtype)
-    if found is None or b.dtype is not dtype:
+    f = _MATMUL.get(dtype)
+    if f is None or b.dtype is not dtype:
         return twins.matmul(a, b)
     if a.ndim != 2 or b.ndim != 2:
         return _matmul_batch(a, b)
@@ -41,12 +40,11 @@ def matmul(a: Array, b: Array) -> Array:
     if k != rows:
         return twins.matmul(a, b)
     c = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
-    f, p = found
     if a.flags.c_contiguous and b.flags.c_contiguous:
-        status = f(p(c), p(a), p(b), m, k, n, k, 1, n, 1)
+        status = f(c, a, b, m, k, n, k, 1, n, 1)
     else:
-        (ap, *a_strides), (bp, *b_strides) = _matrix(a, p), _matrix(b, p)
-        status = f(p(c), ap, bp, m, k, n, *a_strides, *b_strides)
+        (a, *a_strides), (b, *b_strides) = _matrix(a), _matrix(b)
+        status = f(c, a, b, m, k, n, *a_strides, *b_strides)
     if status:
         _ffi.check(status)
     return c
@@ -71,21 +69,20 @@ def linear(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
     n, k = sizes
     if b is not None and b.shape != (n,):
         raise ShapeMismatchBinaryOp("linear (weight, bias)", sizes, b.shape)
-    found = _LINEAR.get(dtype)
-    if found is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
+    f = _LINEAR.get(dtype)
+    if f is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
         return twins.linear(x, w, b, then)
     if len(shape) != 2:
         return linear(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
     m = shape[0]
     y: Array = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
-    f, p = found
     function = _THEN[then] if then else _IDENTITY
-    bias = _ffi.NULL if b is None else p(b if b.flags.c_contiguous else b.copy())
+    bias = _ffi.NULL if b is None else b if b.flags.c_contiguous else b.copy()
     if x.flags.c_contiguous and w.flags.c_contiguous:
-        status = f(p(y), p(x), p(w), bias, function, m, k, n, k, 1, k, 1)
+        status = f(y, x, w, bias, function, m, k, n, k, 1, k, 1)
     else:
-        (xp, *x_strides), (wp, *w_strides) = _matrix(x, p), _matrix(w, p)
-        status = f(p(y), xp, wp, bias, function, m, k, n, *x_strides, *w_strides)
+        (x, *x_strides), (w, *w_strides) = _matrix(x), _matrix(w)
+        status = f(y, x, w, bias, function, m, k, n, *x_strides, *w_strides)
     if status:
         _ffi.check(status)
     return y
@@ -105,10 +102,9 @@ def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tup
     Bound: matmul's and sum's.
     """
     dtype = g.dtype
-    found = _LINEAR_BACKWARD.get(dtype)
-    if found is None or x.dtype is not dtype or w.dtype is not dtype:
+    f = _LINEAR_BACKWARD.get(dtype)
+    if f is None or x.dtype is not dtype or w.dtype is not dtype:
         return linear_backward_ref(twins, g, x, w, need)
-    f, p = found
     if not (g.flags.c_contiguous and x.flags.c_contiguous and w.flags.c_contiguous):
         g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
     (n, k), shape, null = w.shape, x.shape, _ffi.NULL
@@ -116,8 +112,8 @@ def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tup
     gx = empty(shape, dtype) if need[0] else None
     gw = empty((n, k), dtype) if need[1] else None
     gb = empty((n,), dtype) if need[2] else None
-    results = null if gx is None else p(gx), null if gw is None else p(gw), null if gb is None else p(gb)
-    status = f(*results, p(g), p(x), p(w), shape[0] if len(shape) == 2 else prod(shape[:-1]), k, n)
+    results = null if gx is None else gx, null if gw is None else gw, null if gb is None else gb
+    status = f(*results, g, x, w, shape[0] if len(shape) == 2 else prod(shape[:-1]), k, n)
     if status:
         _ffi.check(status)
     return gx, gw, gb
@@ -131,15 +127,15 @@ def linear_backward_ref(xp: XP, g: Array, x: Array, w: Array, need: tuple[bool, 
     return gx, gw, xp.sum(rows, (0,), False) if need[2] else None
 
 
-def _matrix(x: Array, p: _ffi.Pointer) -> tuple[Any, int, int]:
-    """A matrix's pointer and its two strides in elements."""
+def _matrix(x: Array) -> tuple[Array, int, int]:
+    """A matrix as C takes it and its two strides in elements."""
     if x.flags.c_contiguous:
-        return p(x), x.shape[1], 1
+        return x, x.shape[1], 1
     if x.flags.f_contiguous:
-        return p(x.T), 1, x.shape[0]
+        return x.T, 1, x.shape[0]
     size = x.itemsize
     row, column = x.strides
-    return _ffi.addr(x), row // size, column // size
+    return _ffi.strided(x), row // size, column // size
 
 
 def _matmul_batch(a: Array, b: Array) -> Array:
@@ -154,8 +150,6 @@ def _matmul_batch(a: Array, b: Array) -> Array:
     c: Array = memory.empty((*batch, m, n), dtype)
     *outer_a, a_row, a_col = [stride // size for stride in a.strides]
     *outer_b, b_row, b_col = [stride // size for stride in b.strides]
-    f, p = _MATMUL_BATCH[dtype]
-    ap = p(a) if a.flags.c_contiguous else _ffi.addr(a)
-    bp = p(b) if b.flags.c_contiguous else _ffi.addr(b)
-    _ffi.check(f(p(c), ap, bp, m, k, n, a_row, a_col, b_row, b_col, len(batch), (*batch, *outer_a, *outer_b)))
+    f = _MATMUL_BATCH[dtype]
+    _ffi.check(f(c, _ffi.strided(a), _ffi.strided(b), m, k, n, a_row, a_col, b_row, b_col, len(batch), (*batch, *outer_a, *outer_b)))
     return c

@@ -81,7 +81,7 @@ def copy(x: Array) -> Array:
     if _ffi.lib is None or x.size < _WORTH_C or x.ndim > _MAX_DIMS or x.itemsize not in (1, 2, 4, 8):
         return np.array(x, order="C", copy=True)
     y = empty(x.shape, x.dtype)
-    _ffi.lib.cafe_copy_strided(_ffi.anyp(y), _ffi.any_addr(x), x.ndim, x.shape, x.strides, x.itemsize)
+    _ffi.lib.cafe_copy_strided(y, _ffi.strided(x), x.ndim, x.shape, x.strides, x.itemsize)
     return y
 
 
@@ -92,7 +92,7 @@ def assign(y: Array, x: Array) -> None:
         y[...] = x
         return
     x = np.broadcast_to(x, y.shape)
-    _ffi.lib.cafe_copy_between(_ffi.any_addr(y), _ffi.any_addr(x), y.ndim, y.shape, y.strides, x.strides, y.itemsize)
+    _ffi.lib.cafe_copy_between(_ffi.strided(y), _ffi.strided(x), y.ndim, y.shape, y.strides, x.strides, y.itemsize)
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,11 @@ def layer_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[
     """x (…, n), w and b (n) → y (…, n), and mean, rest and 1 / √(var + eps) of each row, (…, 1)."""
     if _not_for_c(_LAYER, x, w, b):
         return twins.layer_norm(x, w, b, eps)  # type: ignore[return-value]
-    f, p = _LAYER[x.dtype]
+    f = _LAYER[x.dtype]
     x, y, n = dense(x), empty(x.shape, x.dtype), x.shape[-1]
     each = (*x.shape[:-1], 1)
     mean, rest, rstd = empty(each, x.dtype), empty(each, x.dtype), empty(each, x.dtype)
-    f(p(y), p(mean), p(rest), p(rstd), p(x), _ffi.NULL, _at(p, w), _at(p, b), mean.size, n, eps)
+    f(y, mean, rest, rstd, x, _ffi.NULL, _given(w), _given(b), mean.size, n, eps)
     return y, mean, rest, rstd
 
 
@@ -60,10 +60,10 @@ def layer_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: 
     """With h the normalised x and u = g w: gx = rstd (u − mean of u − h · mean of u h) over a row, gw = Σ g h, gb = Σ g over the rows."""
     if _not_for_c(_LAYER_BACKWARD, x, g, w):
         return twins.layer_norm_backward(g, x, w, mean, rest, rstd, need)  # type: ignore[return-value]
-    f, p = _LAYER_BACKWARD[x.dtype]
+    f = _LAYER_BACKWARD[x.dtype]
     x, g, grads = dense(x), dense(g), _grads(x, x.shape[-1:], need)
-    moments = (p(dense(m)) for m in (mean, rest, rstd))
-    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _ffi.NULL, _at(p, w), *moments, mean.size, x.shape[-1]))
+    moments = map(dense, (mean, rest, rstd))
+    _ffi.check(f(*map(_given, grads), g, x, _ffi.NULL, _given(w), *moments, mean.size, x.shape[-1]))
     return grads
 
 
@@ -79,10 +79,10 @@ def residual_norm(x: Array, r: Array, w: Array | None, b: Array | None, eps: flo
     """`layer_norm` of x + r, of one shape, to the same bits, without the sum ever being written to memory."""
     if _not_for_c(_LAYER, x, r, w, b):
         return twins.residual_norm(x, r, w, b, eps)  # type: ignore[return-value]
-    f, p = _LAYER[x.dtype]
+    f = _LAYER[x.dtype]
     y, n = empty(x.shape, x.dtype), x.shape[-1]
     mean, rest, rstd = (empty((*x.shape[:-1], 1), x.dtype) for _ in range(3))
-    f(p(y), p(mean), p(rest), p(rstd), p(dense(x)), p(dense(r)), _at(p, w), _at(p, b), mean.size, n, eps)
+    f(y, mean, rest, rstd, dense(x), dense(r), _given(w), _given(b), mean.size, n, eps)
     return y, mean, rest, rstd
 
 
@@ -95,10 +95,10 @@ def residual_norm_backward(g: Array, x: Array, r: Array, w: Array | None, mean: 
     """`layer_norm_backward` of x + r, to the same bits: the first gradient is that of x and of r, and is always worked out."""
     if _not_for_c(_LAYER_BACKWARD, x, g, r, w):
         return twins.residual_norm_backward(g, x, r, w, mean, rest, rstd, need)  # type: ignore[return-value]
-    f, p = _LAYER_BACKWARD[x.dtype]
+    f = _LAYER_BACKWARD[x.dtype]
     grads = _grads(x, x.shape[-1:], (True, *need[1:]))
-    moments = (p(dense(m)) for m in (mean, rest, rstd))
-    _ffi.check(f(*(_at(p, a) for a in grads), p(dense(g)), p(dense(x)), p(dense(r)), _at(p, w), *moments, mean.size, x.shape[-1]))
+    moments = map(dense, (mean, rest, rstd))
+    _ffi.check(f(*map(_given, grads), dense(g), dense(x), dense(r), _given(w), *moments, mean.size, x.shape[-1]))
     return grads
 
 
@@ -113,9 +113,9 @@ def rms_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Ar
     """x / √(mean of x² + eps) over the last dim, then w and b: y (…, n), and the reciprocal of each row's root, (…, 1)."""
     if _not_for_c(_RMS, x, w, b):
         return twins.rms_norm(x, w, b, eps)  # type: ignore[return-value]
-    f, p = _RMS[x.dtype]
+    f = _RMS[x.dtype]
     x, y, rstd = dense(x), empty(x.shape, x.dtype), empty((*x.shape[:-1], 1), x.dtype)
-    f(p(y), p(rstd), p(x), _at(p, w), _at(p, b), rstd.size, x.shape[-1], eps)
+    f(y, rstd, x, _given(w), _given(b), rstd.size, x.shape[-1], eps)
     return y, rstd
 
 
@@ -129,9 +129,9 @@ def rms_norm_backward(g: Array, x: Array, w: Array | None, rstd: Array, need: Ne
     """With h = x rstd and u = g w: gx = rstd (u − h · mean of u h), gw = Σ g h and gb = Σ g."""
     if _not_for_c(_RMS_BACKWARD, x, g, w):
         return twins.rms_norm_backward(g, x, w, rstd, need)  # type: ignore[return-value]
-    f, p = _RMS_BACKWARD[x.dtype]
+    f = _RMS_BACKWARD[x.dtype]
     x, g, grads = dense(x), dense(g), _grads(x, x.shape[-1:], need)
-    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), p(dense(rstd)), rstd.size, x.shape[-1]))
+    _ffi.check(f(*map(_given, grads), g, x, _given(w), dense(rstd), rstd.size, x.shape[-1]))
     return grads
 
 
@@ -153,10 +153,10 @@ def group_norm(x: Array, w: Array | None, b: Array | None, groups: int, eps: flo
     """x (N, C, *S), w and b (C) → y, and mean, rest and 1 / √(var + eps) of each image's groups of channels, (N, G, 1, 1)."""
     if _not_for_c(_GROUP, x, w, b):
         return twins.group_norm(x, w, b, groups, eps)  # type: ignore[return-value]
-    f, p = _GROUP[x.dtype]
+    f = _GROUP[x.dtype]
     x, y = dense(x), empty(x.shape, x.dtype)
     mean, rest, rstd = (empty((x.shape[0], groups, 1, 1), x.dtype) for _ in range(3))
-    f(p(y), p(mean), p(rest), p(rstd), p(x), _at(p, w), _at(p, b), *_group_sizes(x, groups), eps)
+    f(y, mean, rest, rstd, x, _given(w), _given(b), *_group_sizes(x, groups), eps)
     return y, mean, rest, rstd
 
 
@@ -174,10 +174,10 @@ def group_norm_backward(g: Array, x: Array, w: Array | None, groups: int, mean: 
     """As `layer_norm_backward`, over each image's groups; gw and gb over images and places."""
     if _not_for_c(_GROUP_BACKWARD, x, g, w):
         return twins.group_norm_backward(g, x, w, groups, mean, rest, rstd, need)  # type: ignore[return-value]
-    f, p = _GROUP_BACKWARD[x.dtype]
+    f = _GROUP_BACKWARD[x.dtype]
     x, g, grads = dense(x), dense(g), _grads(x, x.shape[1:2], need)
-    moments = (p(dense(m)) for m in (mean, rest, rstd))
-    _ffi.check(f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), *moments, *_group_sizes(x, groups)))
+    moments = map(dense, (mean, rest, rstd))
+    _ffi.check(f(*map(_given, grads), g, x, _given(w), *moments, *_group_sizes(x, groups)))
     return grads
 
 
@@ -202,10 +202,10 @@ def batch_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[
     """x (N, C, *S), w and b (C) → y, and mean, rest and variance of each channel over images and places, (1, C, 1, …)."""
     if _not_for_c(_BATCH, x, w, b):
         return twins.batch_norm(x, w, b, eps)  # type: ignore[return-value]
-    f, p = _BATCH[x.dtype]
+    f = _BATCH[x.dtype]
     x, y = dense(x), empty(x.shape, x.dtype)
     mean, rest, var = (empty((1, x.shape[1], *(1 for _ in x.shape[2:])), x.dtype) for _ in range(3))
-    f(p(y), p(mean), p(rest), p(var), p(x), _at(p, w), _at(p, b), *_planes(x), eps)
+    f(y, mean, rest, var, x, _given(w), _given(b), *_planes(x), eps)
     return y, mean, rest, var
 
 
@@ -220,10 +220,10 @@ def batch_norm_backward(g: Array, x: Array, w: Array | None, mean: Array, rest: 
     """As `layer_norm_backward`, over each channel."""
     if _not_for_c(_BATCH_BACKWARD, x, g, w):
         return twins.batch_norm_backward(g, x, w, mean, rest, var, eps, need)  # type: ignore[return-value]
-    f, p = _BATCH_BACKWARD[x.dtype]
+    f = _BATCH_BACKWARD[x.dtype]
     x, g, grads = dense(x), dense(g), _grads(x, x.shape[1:2], need)
-    moments = (p(dense(m)) for m in (mean, rest, var))
-    f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, w), *moments, *_planes(x), eps)
+    moments = map(dense, (mean, rest, var))
+    f(*map(_given, grads), g, x, _given(w), *moments, *_planes(x), eps)
     return grads
 
 
@@ -241,9 +241,9 @@ def channel_norm(x: Array, mean: Array, var: Array, w: Array | None, b: Array | 
     """Batch norm in evaluation, by statistics that are given: (x − mean) / √(var + eps) w + b, all (C) for x (N, C, *S)."""
     if _not_for_c(_CHANNEL, x, mean, var, w, b):
         return twins.channel_norm(x, mean, var, w, b, eps)
-    f, p = _CHANNEL[x.dtype]
+    f = _CHANNEL[x.dtype]
     x, y = dense(x), empty(x.shape, x.dtype)
-    f(p(y), p(x), _at(p, mean), _at(p, var), _at(p, w), _at(p, b), *_planes(x), eps)
+    f(y, x, _given(mean), _given(var), _given(w), _given(b), *_planes(x), eps)
     return y
 
 
@@ -258,9 +258,9 @@ def channel_norm_backward(g: Array, x: Array, mean: Array, var: Array, w: Array 
     """gx = g w / √(var + eps); gw and gb as in `batch_norm_backward`. The statistics are taken for constants."""
     if _not_for_c(_CHANNEL_BACKWARD, x, g, mean, var, w):
         return twins.channel_norm_backward(g, x, mean, var, w, eps, need)  # type: ignore[return-value]
-    f, p = _CHANNEL_BACKWARD[x.dtype]
+    f = _CHANNEL_BACKWARD[x.dtype]
     x, g, grads = dense(x), dense(g), _grads(x, x.shape[1:2], need)
-    f(*(_at(p, a) for a in grads), p(g), p(x), _at(p, mean), _at(p, var), _at(p, w), *_planes(x), eps)
+    f(*map(_given, grads), g, x, _given(mean), _given(var), _given(w), *_planes(x), eps)
     return grads
 
 
@@ -288,9 +288,9 @@ def _not_for_c(kernels: dict[Any, _ffi.Kernel], x: Array, *others: Array | None)
     return False
 
 
-def _at(p: _ffi.Pointer, a: Array | None) -> Any:
-    """The pointer of a small array, or NULL."""
-    return _ffi.ffi.NULL if a is None else p(dense(a))
+def _given(a: Array | None) -> Any:
+    """A small array as C takes it, or NULL."""
+    return _ffi.NULL if a is None else dense(a)
 
 
 def _grads(x: Array, parameters: tuple[int, ...], need: Need) -> Grads:

@@ -37,13 +37,12 @@ def sgd_step(
     With Nesterov p ← p − lr (g + momentum · m). `ms` is empty when momentum is 0: then p ← p − lr · g.
     """
     p = _column(ps)
-    found = _SGD.get(p.dtype)
-    if found is None:
+    f = _SGD.get(p.dtype)
+    if f is None:
         sgd_step_ref(ps, gs, ms, lr, momentum, dampening, nesterov, weight_decay, first)
         return
-    f, pointer = found
     moments = _column(ms).pointers if ms else _ffi.NULL
-    grads = _pointers(pointer, gs)
+    grads = _pointers(p.dtype, gs)
     f(p.pointers, grads, moments, p.sizes, len(grads), lr, momentum, dampening, weight_decay, nesterov, first)
 
 
@@ -87,12 +86,11 @@ def adam_step(
     m ← m + (1 − β₁)(g − m); v ← β₂ v + (1 − β₂) g²; p ← p − lr / (1 − β₁ᵗ) · m / (√v / √(1 − β₂ᵗ) + eps).
     """
     p, m, v = _column(ps), _column(ms), _column(vs)
-    found = _ADAM.get(p.dtype)
-    if found is None:
+    f = _ADAM.get(p.dtype)
+    if f is None:
         adam_step_ref(ps, gs, ms, vs, lr, beta1, beta2, eps, weight_decay, decoupled, step)
         return
-    f, pointer = found
-    grads = _pointers(pointer, gs)
+    grads = _pointers(p.dtype, gs)
     shrink, decay = (1.0 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
     root, size = (1.0 - beta2**step) ** 0.5, lr / (1.0 - beta1**step)
     f(p.pointers, grads, m.pointers, v.pointers, p.sizes, len(grads), shrink, decay, beta1, beta2, root, eps, size)
@@ -134,8 +132,8 @@ class Column(tuple[Array, ...]):
     @functools.cached_property
     def pointers(self) -> Any:
         """The addresses."""
-        kind = _POINTER[self[0].dtype]
-        return _ffi.ffi.new(f"{kind}[]", [_ffi.ffi.cast(kind, _ffi.ptr(a)) for a in self])
+        kind, pointer = _POINTER[self[0].dtype], _ffi.POINTERS[self[0].dtype]
+        return _ffi.ffi.new(f"{kind}[]", [_ffi.ffi.cast(kind, pointer(a)) for a in self])
 
     @functools.cached_property
     def sizes(self) -> Any:
@@ -153,8 +151,9 @@ def _column(arrays: Sequence[Array]) -> Column:
     return arrays if isinstance(arrays, Column) else Column(arrays)
 
 
-def _pointers(pointer: _ffi.Pointer, gs: Sequence[Array]) -> list[Any]:
+def _pointers(dtype: Any, gs: Sequence[Array]) -> list[Any]:
     """The gradients' pointers; those that are not contiguous are copied."""
+    pointer = _ffi.POINTERS[dtype]
     try:
         return [pointer(g) for g in gs]
     except ValueError:

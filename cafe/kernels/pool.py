@@ -88,11 +88,11 @@ def max_pool(x: Array, spans: Spans) -> tuple[Array, Array]:
     """The largest of each window, and where it is (`max_pool_ids`); NaN where there is one."""
     if _not_for_c(_MAX, x, spans) or prod(max(_lengths(s)) for s in spans) > _EXACT:
         return twins.max_pool(x, spans)  # type: ignore[return-value]
-    f, p = _MAX[x.dtype]
+    f = _MAX[x.dtype]
     x, shape = dense(x), (*x.shape[:2], *(len(s.start) for s in spans))
     y, ids = empty(shape, x.dtype), empty(shape, np.dtype(np.uint32))
     (top, bottom, _), (start, end, _) = _two(spans)
-    _ffi.check(f(p(y), _ffi.u32p(ids), p(x), *_planes(x.shape, spans), top, bottom, start, end))
+    _ffi.check(f(y, ids, x, *_planes(x.shape, spans), top, bottom, start, end))
     return y, ids
 
 
@@ -124,12 +124,11 @@ def max_pool_ids_ref(x: Array, spans: Spans) -> Array:
 
 def max_pool_backward(g: Array, ids: Array, size: tuple[int, ...]) -> Array:
     """Each g added where its window's largest stood: g (N, C, *L) → (N, C, *size)."""
-    found = _MAX_BACKWARD.get(g.dtype)
-    if found is None or g.size == 0 or ids.dtype != np.uint32:
+    f = _MAX_BACKWARD.get(g.dtype)
+    if f is None or g.size == 0 or ids.dtype != np.uint32:
         return twins.max_pool_backward(g, ids, size)
-    f, p = found
     gx, g, ids = empty((*g.shape[:2], *size), g.dtype), dense(g), dense(ids)
-    f(p(gx), p(g), _ffi.u32p(ids), prod(g.shape[:2]), prod(size), prod(g.shape[2:]))
+    f(gx, g, ids, prod(g.shape[:2]), prod(size), prod(g.shape[2:]))
     return gx
 
 
@@ -143,9 +142,9 @@ def avg_pool(x: Array, spans: Spans) -> Array:
     """The sum of each window divided by its divisor along every axis."""
     if _not_for_c(_AVG, x, spans):
         return avg_pool_ref(x, spans)
-    f, p = _AVG[x.dtype]
+    f = _AVG[x.dtype]
     x, y = dense(x), empty((*x.shape[:2], *(len(s.start) for s in spans)), x.dtype)
-    _ffi.check(f(p(y), p(x), *_planes(x.shape, spans), *sum(_two(spans), ())))
+    _ffi.check(f(y, x, *_planes(x.shape, spans), *sum(_two(spans), ())))
     return y
 
 
@@ -164,9 +163,9 @@ def avg_pool_backward(g: Array, spans: Spans, size: tuple[int, ...]) -> Array:
     """Each g divided by its window's divisor and added to all of the window, the adjoint of `avg_pool`: g (N, C, *L) → (N, C, *size)."""
     if _not_for_c(_AVG_BACKWARD, g, spans):
         return avg_pool_backward_ref(g, spans, size)
-    f, p = _AVG_BACKWARD[g.dtype]
+    f = _AVG_BACKWARD[g.dtype]
     g, gx = dense(g), empty((*g.shape[:2], *size), g.dtype)
-    _ffi.check(f(p(gx), p(g), *_planes(gx.shape, spans), *sum(_two(spans), ())))
+    _ffi.check(f(gx, g, *_planes(gx.shape, spans), *sum(_two(spans), ())))
     return gx
 
 
@@ -191,8 +190,8 @@ _ROW = Span((0,), (1,), (1,))  # the windows downwards where there is one axis
 
 
 def _two(spans: Spans) -> list[tuple[Any, ...]]:
-    """For C, the pointers of start, end and divisor downwards and along."""
-    return [tuple(_ffi.i64p(a) for a in _as_arrays(s)) for s in (_ROW, *spans)[-2:]]
+    """For C: start, end and divisor downwards and along."""
+    return [_as_arrays(s) for s in (_ROW, *spans)[-2:]]
 
 
 @functools.lru_cache(maxsize=1024)

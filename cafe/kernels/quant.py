@@ -47,7 +47,7 @@ def dequantize(blocks: Array, kind: str) -> Array:
     numbers, size = PACKED[kind]
     blocks = memory.dense(blocks)
     y: Array = memory.empty((blocks.shape[0], numbers), _ffi.F32)
-    _ffi.lib.cafe_dequantize(_CODES[kind], _ffi.f32p(y), _ffi.u8p(blocks), blocks.shape[0], numbers, size)
+    _ffi.lib.cafe_dequantize(_CODES[kind], y, blocks, blocks.shape[0], numbers, size)
     return y
 
 

@@ -40,7 +40,7 @@ def uniform(shape: tuple[int, ...], low: float, high: float, state: GeneratorSta
     if _ffi.lib is None or state.counter >= _LAST:
         return uniform_ref(shape, low, high, state)
     y = empty(shape, _ffi.F64)
-    _ffi.lib.cafe_uniform(_ffi.f64p(y), count, *_reserve(count, state), low, high)
+    _ffi.lib.cafe_uniform(y, count, *_reserve(count, state), low, high)
     return y
 
 
@@ -66,12 +66,11 @@ def normal(shape: tuple[int, ...], mean: float, std: float, state: GeneratorStat
 
 def keep_mask(shape: tuple[int, ...], p_drop: float, dtype: np.dtype[np.floating], state: GeneratorState) -> Array:
     """1 / (1 − p) with probability 1 − p, else 0: the mask of a dropout."""
-    found, count = _KEEP_MASK.get(dtype), prod(shape)
-    if found is None or state.counter >= _LAST:
+    f, count = _KEEP_MASK.get(dtype), prod(shape)
+    if f is None or state.counter >= _LAST:
         return keep_mask_ref(shape, p_drop, dtype, state)
-    f, p = found
     y: Array = empty(shape, dtype)
-    f(p(y), count, *_reserve(count, state), p_drop, 1.0 / (1.0 - p_drop))
+    f(y, count, *_reserve(count, state), p_drop, 1.0 / (1.0 - p_drop))
     return y
 
 

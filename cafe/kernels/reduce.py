@@ -35,8 +35,8 @@ def sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
 
     Raises: IntegerOverflow when an integer sum does not fit its dtype.
     """
-    found = _SUM.get(x.dtype)
-    return sum_ref(x, dims, keepdim) if found is None or not dims else _along(found, x, dims, keepdim)
+    f = _SUM.get(x.dtype)
+    return sum_ref(x, dims, keepdim) if f is None or not dims else _along(f, x, dims, keepdim)
 
 
 @primitive
@@ -89,11 +89,11 @@ def max(x: Array, dim: int, keepdim: bool) -> Array:
 
     Raises: EmptyTensor when the dim has size 0.
     """
-    found = _MAX.get(x.dtype)
-    if found is None:
+    f = _MAX.get(x.dtype)
+    if f is None:
         return max_ref(x, dim, keepdim)
     _check_not_empty(x, dim)
-    return _along(found, x, (dim,), keepdim)
+    return _along(f, x, (dim,), keepdim)
 
 
 @primitive
@@ -108,11 +108,11 @@ def min(x: Array, dim: int, keepdim: bool) -> Array:
 
     Raises: EmptyTensor when the dim has size 0.
     """
-    found = _MIN.get(x.dtype)
-    if found is None:
+    f = _MIN.get(x.dtype)
+    if f is None:
         return min_ref(x, dim, keepdim)
     _check_not_empty(x, dim)
-    return _along(found, x, (dim,), keepdim)
+    return _along(f, x, (dim,), keepdim)
 
 
 @primitive
@@ -161,13 +161,12 @@ def _check_not_empty(x: Array, dim: int) -> None:
 
 def cumsum(x: Array, dim: int) -> Array:
     """Running sums along a dim, of floats in float64 and rounded once each; integers must fit as in `sum`."""
-    found = _CUMSUM.get(x.dtype)
-    if found is None:
+    f = _CUMSUM.get(x.dtype)
+    if f is None:
         return cumsum_ref(x, dim)
-    f, p = found
     x = memory.dense(x)
     y: Array = memory.empty(x.shape, x.dtype)
-    f(p(y), p(x), prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
+    f(y, x, prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
     return y
 
 
@@ -181,19 +180,17 @@ def cumsum_ref(x: Array, dim: int) -> Array:
 
 def _arg(kernels: dict[np.dtype[np.generic], _ffi.Kernel], x: Array, dim: int, keepdim: bool) -> Array | None:
     """Where the extreme along dim is, in C; None where C cannot take it."""
-    found = kernels.get(x.dtype)
-    if found is None or not 0 < x.shape[dim] <= _LONGEST:
+    f = kernels.get(x.dtype)
+    if f is None or not 0 < x.shape[dim] <= _LONGEST:
         return None
-    f, p = found
     x, before, after = memory.dense(x), x.shape[:dim], x.shape[dim + 1 :]
     y: Array = memory.empty((*before, 1, *after) if keepdim else (*before, *after), np.dtype(np.uint32))
-    f(_ffi.u32p(y), p(x), prod(before), x.shape[dim], prod(after))
+    f(y, x, prod(before), x.shape[dim], prod(after))
     return y
 
 
-def _along(kernel: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+def _along(f: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
     """Reduces dims in C, as (outer, n, inner). Dims that are no neighbours are first brought to the end."""
-    f, p = kernel
     shape, first, last = x.shape, builtins.min(dims), builtins.max(dims)
     before, after = shape[:first], shape[last + 1 :]
     if last - first + 1 != len(dims):
@@ -203,5 +200,5 @@ def _along(kernel: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) 
     outer, inner = prod(before), prod(after)
     kept = tuple([1 if d in dims else m for d, m in enumerate(shape)]) if keepdim else before + after
     y: Array = memory.empty(kept, x.dtype)
-    _ffi.check(f(p(y), p(x), outer, x.size // (outer * inner) if outer * inner else 0, inner))
+    _ffi.check(f(y, x, outer, x.size // (outer * inner) if outer * inner else 0, inner))
     return y

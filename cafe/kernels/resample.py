@@ -70,9 +70,9 @@ def resize_nearest(x: Array, ids: Ids) -> Array:
     """y[…, i, j] = x[…, ids[0][i], ids[1][j]]. Any dtype."""
     if _not_for_c(_NEAREST, x, ids):
         return resize_nearest_ref(x, ids)
-    f, p = _NEAREST[x.dtype]
+    f = _NEAREST[x.dtype]
     x, y = dense(x), empty((*x.shape[:2], *map(len, ids)), x.dtype)
-    f(p(y), p(x), *_planes(x.shape, y.shape), *_pointers(*_two_ids(ids)))
+    f(y, x, *_planes(x.shape, y.shape), *map(_index, _two_ids(ids)))
     return y
 
 
@@ -87,9 +87,9 @@ def resize_nearest_backward(g: Array, ids: Ids, size: tuple[int, ...]) -> Array:
     """Each g added to the element that it is a copy of, the adjoint of `resize_nearest`: g (N, C, *L) → (N, C, *size)."""
     if _not_for_c(_NEAREST_BACKWARD, g, ids):
         return resize_nearest_backward_ref(g, ids, size)
-    f, p = _NEAREST_BACKWARD[g.dtype]
+    f = _NEAREST_BACKWARD[g.dtype]
     g, gx = dense(g), empty((*g.shape[:2], *size), g.dtype)
-    _ffi.check(f(p(gx), p(g), *_planes(gx.shape, g.shape), *_pointers(*_two_ids(ids))))
+    _ffi.check(f(gx, g, *_planes(gx.shape, g.shape), *map(_index, _two_ids(ids))))
     return gx
 
 
@@ -105,9 +105,9 @@ def resize_linear(x: Array, blends: tuple[Blend, ...]) -> Array:
     """Between two neighbours along each axis, so between four in a plane. The weights are rounded to x's dtype."""
     if _not_for_c(_LINEAR, x, blends):
         return resize_linear_ref(x, blends)
-    f, p = _LINEAR[x.dtype]
+    f = _LINEAR[x.dtype]
     x, y = dense(x), empty((*x.shape[:2], *(len(b.low) for b in blends)), x.dtype)
-    _ffi.check(f(p(y), p(x), *_planes(x.shape, y.shape), *_corners(blends, p, x.dtype)))
+    _ffi.check(f(y, x, *_planes(x.shape, y.shape), *_corners(blends, x.dtype)))
     return y
 
 
@@ -125,9 +125,9 @@ def resize_linear_backward(g: Array, blends: tuple[Blend, ...], size: tuple[int,
     """The adjoint of `resize_linear`: g (N, C, *L) → (N, C, *size)."""
     if _not_for_c(_LINEAR_BACKWARD, g, blends):
         return resize_linear_backward_ref(g, blends, size)
-    f, p = _LINEAR_BACKWARD[g.dtype]
+    f = _LINEAR_BACKWARD[g.dtype]
     g, gx = dense(g), empty((*g.shape[:2], *size), g.dtype)
-    _ffi.check(f(p(gx), p(g), *_planes(gx.shape, g.shape), *_corners(blends, p, g.dtype)))
+    _ffi.check(f(gx, g, *_planes(gx.shape, g.shape), *_corners(blends, g.dtype)))
     return gx
 
 
@@ -156,14 +156,10 @@ def _two_ids(ids: Ids) -> tuple[tuple[int, ...], ...]:
     return ((0,), *ids)[-2:]
 
 
-def _pointers(*lists: tuple[int, ...]) -> list[Any]:
-    return [_ffi.i64p(_index(numbers)) for numbers in lists]
-
-
-def _corners(blends: tuple[Blend, ...], p: _ffi.Pointer, dtype: np.dtype[Any]) -> list[Any]:
-    """For C, the pointers of low, high and weight downwards and along."""
+def _corners(blends: tuple[Blend, ...], dtype: np.dtype[Any]) -> list[Array]:
+    """For C: low, high and weight downwards and along."""
     both = (Blend((0,), (0,), (0.0,)), *blends)[-2:]
-    return [pointer for b in both for pointer in (*_pointers(b.low, b.high), p(_as_weights(b.weight, dtype)))]
+    return [a for b in both for a in (_index(b.low), _index(b.high), _as_weights(b.weight, dtype))]
 
 
 @functools.lru_cache(maxsize=1024)

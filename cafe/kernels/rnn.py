@@ -23,13 +23,12 @@ def lstm(xw: Array, h0: Array, c0: Array, w: Array) -> tuple[Array, Array]:
 
     xw (B, T, 4H), h0 and c0 (B, H), w (4H, H) → h and c of every time side by side (B, T, 2H), and the gates (B, T, 4H).
     """
-    found = _LSTM.get(xw.dtype)
-    if found is None or not _of_one_dtype(xw, h0, c0, w):
+    f = _LSTM.get(xw.dtype)
+    if f is None or not _of_one_dtype(xw, h0, c0, w):
         return twins.lstm(xw, h0, c0, w)  # type: ignore[return-value]
-    f, p = found
     b, t, h = sizes = _sizes(xw, h0)
     y, gates = empty((b, t, 2 * h), xw.dtype), empty((b, t, 4 * h), xw.dtype)
-    _ffi.check(f(p(y), p(gates), *(p(dense(a)) for a in (xw, h0, c0, w)), *sizes))
+    _ffi.check(f(y, gates, *map(dense, (xw, h0, c0, w)), *sizes))
     return y, gates
 
 
@@ -55,14 +54,13 @@ def lstm_backward(
     grad: Array, xw: Array, h0: Array, c0: Array, w: Array, y: Array, gates: Array | None
 ) -> tuple[Array, Array, Array, Array]:
     """The gradients of xw, h0, c0 and w, from the gradient of the states (B, T, 2H) and the states y themselves."""
-    found = _LSTM_BACKWARD.get(xw.dtype)
-    if found is None or gates is None or not _of_one_dtype(grad, xw, h0, c0, w, y, gates):
+    f = _LSTM_BACKWARD.get(xw.dtype)
+    if f is None or gates is None or not _of_one_dtype(grad, xw, h0, c0, w, y, gates):
         return twins.lstm_backward(grad, xw, h0, c0, w, y, gates)  # type: ignore[return-value]
-    f, p = found
     b, t, h = sizes = _sizes(xw, h0)
     grads = tuple(empty(a.shape, a.dtype) for a in (xw, h0, c0, w))
-    given = (p(dense(a)) for a in (grad, h0, c0, w, y, gates))
-    _ffi.check(f(*map(p, grads), p(empty((b, t, h), xw.dtype)), *given, *sizes))
+    given = map(dense, (grad, h0, c0, w, y, gates))
+    _ffi.check(f(*grads, empty((b, t, h), xw.dtype), *given, *sizes))
     return grads  # type: ignore[return-value]
 
 
@@ -101,13 +99,12 @@ def gru(xw: Array, h0: Array, w: Array, b: Array) -> tuple[Array, Array]:
 
     xw (B, T, 3H), h0 (B, H), w (3H, H), b (3H) → h of every time (B, T, H), and r, z, n and h wₙᵀ + bₙ side by side (B, T, 4H).
     """
-    found = _GRU.get(xw.dtype)
-    if found is None or not _of_one_dtype(xw, h0, w, b):
+    f = _GRU.get(xw.dtype)
+    if f is None or not _of_one_dtype(xw, h0, w, b):
         return twins.gru(xw, h0, w, b)  # type: ignore[return-value]
-    f, p = found
     batch, t, h = sizes = _sizes(xw, h0)
     y, gates = empty((batch, t, h), xw.dtype), empty((batch, t, 4 * h), xw.dtype)
-    _ffi.check(f(p(y), p(gates), *(p(dense(a)) for a in (xw, h0, w, b)), *sizes))
+    _ffi.check(f(y, gates, *map(dense, (xw, h0, w, b)), *sizes))
     return y, gates
 
 
@@ -134,14 +131,13 @@ def gru_backward(
     grad: Array, xw: Array, h0: Array, w: Array, b: Array, y: Array, gates: Array | None
 ) -> tuple[Array, Array, Array, Array]:
     """The gradients of xw, h0, w and b, from the gradient of the states (B, T, H) and the states y themselves."""
-    found = _GRU_BACKWARD.get(xw.dtype)
-    if found is None or gates is None or not _of_one_dtype(grad, xw, h0, w, b, y, gates):
+    f = _GRU_BACKWARD.get(xw.dtype)
+    if f is None or gates is None or not _of_one_dtype(grad, xw, h0, w, b, y, gates):
         return twins.gru_backward(grad, xw, h0, w, b, y, gates)  # type: ignore[return-value]
-    f, p = found
     batch, t, h = sizes = _sizes(xw, h0)
     grads = tuple(empty(a.shape, a.dtype) for a in (xw, h0, w, b))
-    given = (p(dense(a)) for a in (grad, h0, w, y, gates))
-    _ffi.check(f(*map(p, grads), p(empty((4, batch, t, h), xw.dtype)), *given, *sizes))
+    given = map(dense, (grad, h0, w, y, gates))
+    _ffi.check(f(*grads, empty((4, batch, t, h), xw.dtype), *given, *sizes))
     return grads  # type: ignore[return-value]
 
 

@@ -20,15 +20,13 @@ def rotate(x: Array, cos: Array, sin: Array, step: int, time: int) -> Array:
 
     Bound: 2 ulp of |a cos| + |b sin|; C and twin have the same bits.
     """
-    found = _ROTATE.get(x.dtype)
-    if found is None or cos.dtype is not x.dtype or sin.dtype is not x.dtype:
+    f = _ROTATE.get(x.dtype)
+    if f is None or cos.dtype is not x.dtype or sin.dtype is not x.dtype:
         return twins.rotate(x, cos, sin, step, time)
     x, cos, sin = (a if a.strides[-1] == a.itemsize else copy(a) for a in (x, cos, sin))
     y: Array = empty(x.shape, x.dtype)
     strides, size = (*x.strides[:3], *_steps(cos, time), *_steps(sin, time)), x.itemsize
-    f, p = found
-    xp, cp, sp = [p(a) if a.flags.c_contiguous else _ffi.addr(a) for a in (x, cos, sin)]
-    f(p(y), xp, cp, sp, (*x.shape, *[n // size for n in strides]), step)
+    f(y, _ffi.strided(x), _ffi.strided(cos), _ffi.strided(sin), (*x.shape, *[n // size for n in strides]), step)
     return y
 
 

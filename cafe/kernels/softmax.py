@@ -24,8 +24,8 @@ def softmax(x: Array, dim: int) -> Array:
 
     Bound: 4 ulp + the row's length / 2³ ulp.
     """
-    found = _SOFTMAX.get(x.dtype)
-    return twins.softmax(x, dim) if found is None else _forward(found, x, dim)
+    f = _SOFTMAX.get(x.dtype)
+    return twins.softmax(x, dim) if f is None else _forward(f, x, dim)
 
 
 @composition
@@ -36,8 +36,8 @@ def softmax_ref(xp: XP, x: Array, dim: int) -> Array:
 
 def softmax_backward(g: Array, y: Array, dim: int) -> Array:
     """y (g − Σ g y), with y the softmax."""
-    found = _SOFTMAX_BACKWARD.get(y.dtype)
-    return twins.softmax_backward(g, y, dim) if found is None else _backward(found, g, y, dim)
+    f = _SOFTMAX_BACKWARD.get(y.dtype)
+    return twins.softmax_backward(g, y, dim) if f is None else _backward(f, g, y, dim)
 
 
 @composition
@@ -47,8 +47,8 @@ def softmax_backward_ref(xp: XP, g: Array, y: Array, dim: int) -> Array:
 
 def log_softmax(x: Array, dim: int) -> Array:
     """x − max − ln Σ exp(x − max) along the dim."""
-    found = _LOG_SOFTMAX.get(x.dtype)
-    return twins.log_softmax(x, dim) if found is None else _forward(found, x, dim)
+    f = _LOG_SOFTMAX.get(x.dtype)
+    return twins.log_softmax(x, dim) if f is None else _forward(f, x, dim)
 
 
 @composition
@@ -59,8 +59,8 @@ def log_softmax_ref(xp: XP, x: Array, dim: int) -> Array:
 
 def log_softmax_backward(g: Array, y: Array, dim: int) -> Array:
     """g − eʸ Σ g, with y the log-softmax."""
-    found = _LOG_SOFTMAX_BACKWARD.get(y.dtype)
-    return twins.log_softmax_backward(g, y, dim) if found is None else _backward(found, g, y, dim)
+    f = _LOG_SOFTMAX_BACKWARD.get(y.dtype)
+    return twins.log_softmax_backward(g, y, dim) if f is None else _backward(f, g, y, dim)
 
 
 @composition
@@ -68,21 +68,19 @@ def log_softmax_backward_ref(xp: XP, g: Array, y: Array, dim: int) -> Array:
     return xp.sub(g, xp.mul(xp.exp(y), xp.sum(g, (dim,), True)))
 
 
-def _forward(kernel: _ffi.Kernel, x: Array, dim: int) -> Array:
-    f, p = kernel
+def _forward(f: _ffi.Kernel, x: Array, dim: int) -> Array:
     x = memory.dense(x)
     shape = x.shape
     if shape[dim] == 0:
         raise EmptyTensor("reduce").help(f"softmax over dim {dim} of shape {show(shape)}, which has no elements")
     y = memory.empty(shape, x.dtype)
-    f(p(y), p(x), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
+    f(y, x, prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
     return y
 
 
-def _backward(kernel: _ffi.Kernel, g: Array, y: Array, dim: int) -> Array:
-    f, p = kernel
+def _backward(f: _ffi.Kernel, g: Array, y: Array, dim: int) -> Array:
     g, y = memory.dense(g), memory.dense(y)
     shape = y.shape
     gx = memory.empty(shape, y.dtype)
-    f(p(gx), p(g), p(y), prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
+    f(gx, g, y, prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
     return gx

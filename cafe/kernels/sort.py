@@ -21,7 +21,7 @@ def sort(x: Array, ascending: bool) -> tuple[Array, Array]:
     if kind is None or not x.size > 0 or n > _LONGEST:
         return sort_ref(x, ascending)
     x, y, ids = memory.dense(x), memory.empty(x.shape, x.dtype), memory.empty(x.shape, np.dtype(np.uint32))
-    _ffi.check(_ffi.lib.cafe_sort(_ffi.anyp(y), _ffi.u32p(ids), _ffi.anyp(x), kind, x.size // n, n, x.itemsize, not ascending))
+    _ffi.check(_ffi.lib.cafe_sort(y, ids, x, kind, x.size // n, n, x.itemsize, not ascending))
     return y, ids
 
 
