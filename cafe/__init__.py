@@ -6,11 +6,15 @@
     grads[x]                                  # 2 x
 """
 
+import typing
+
 from cafe import memory
 from cafe.config import __version__, get_num_threads, set_num_threads, show_config
 from cafe.device import Device, get_rng_state, manual_seed, set_rng_state
 from cafe.dtype import DType
 from cafe.errors import Error, bail
+from cafe.habits import PACKAGE as _PACKAGE
+from cafe.habits import missing as _missing
 from cafe.ops.base import Op, Result
 from cafe.shape import D
 from cafe.tape import no_grad
@@ -44,3 +48,6 @@ __all__ = [
     "set_rng_state",
     "show_config",
 ]
+
+if not typing.TYPE_CHECKING:
+    __getattr__ = _missing("cafe", __all__, _PACKAGE, Tensor)

@@ -92,6 +92,9 @@ def dtype_of(array: Array) -> DType:
     return _BY_NUMPY[array.dtype]
 
 
+_DIMS = "several dims are one argument, a tuple: `Tensor.zeros((2, 3))`"
+
+
 def as_dtype(value: DTypeLike) -> DType:
     """A DType from a DType, a name (`"f32"`, `"float32"`), or what NumPy takes for a dtype. NumPy's short names are not taken:
     its `u8` has eight bytes.
@@ -107,7 +110,8 @@ def as_dtype(value: DTypeLike) -> DType:
             raise TypeError
         dtype = np.dtype(value)
     except (TypeError, ValueError):
-        raise DTypeParse(value).help("one of " + ", ".join(_BY_NAME)) from None
+        several: Any = value  # `Tensor.zeros(2, 3)`
+        raise DTypeParse(value).help(_DIMS if isinstance(several, int) else "one of " + ", ".join(_BY_NAME)) from None
     return from_numpy_dtype(dtype, "to_dtype")
 
 

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TypeVar
+
+E = TypeVar("E", bound=Exception)
 
 
 def show(dims: Iterable[int]) -> str:
@@ -58,6 +60,17 @@ class Error(Exception):
         outer = Error(f"{text}\n{self}")
         outer.__cause__ = self
         return outer
+
+
+def helped(error: E, note: str | None) -> E:
+    """One of Python's own errors with a line of advice under its traceback, as `Error.help` gives to ours; None adds none.
+
+    >>> helped(TypeError("expected tea"), "`brew()` makes some").__notes__
+    ['help: `brew()` makes some']
+    """
+    if note is not None:
+        error.add_note(f"help: {note}")
+    return error
 
 
 def bail(message: str) -> NoReturn:

@@ -24,6 +24,7 @@ from cafe.errors import (
     ShapeMismatchCat,
     UnexpectedNumberOfDims,
     bail,
+    helped,
     show,
 )
 
@@ -43,7 +44,8 @@ def whole(op: str, what: str, value: Any) -> int:
         return operator.index(value)
     except (TypeError, Error):  # the latter of a tensor with more numbers than one
         got = f"a {type(value).__name__} of shape {show(value.shape)}" if hasattr(value, "shape") else repr(value)
-        raise TypeError(f"{op}: {what} is an int, got {got}") from None
+        ids_first = "the dim comes last, after the ids" if what == "a dim" and hasattr(value, "shape") else None
+        raise helped(TypeError(f"{op}: {what} is an int, got {got}"), ids_first) from None
 
 
 class D:

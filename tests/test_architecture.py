@@ -22,6 +22,7 @@ PACKAGE = ROOT / "cafe"
 
 FLOORS = {
     "cafe.errors": 0,
+    "cafe.habits": 0,
     "cafe.dtype": 0,
     "cafe.shape": 0,
     "cafe.device": 0,

@@ -3,6 +3,10 @@
 from cafe.nn import AdamW, VarBuilder, VarMap, linear, loss, ops
 """
 
+import typing
+
+from cafe.habits import missing as _missing
+
 from . import init, loss, ops, optim
 from .activation import Activation, PReLU, prelu
 from .attention import scaled_dot_product_attention
@@ -28,6 +32,7 @@ from .conv import (
 )
 from .dropout import Dropout
 from .embedding import Embedding, embedding
+from .habits import MODULE as _MODULE
 from .init import Init
 from .kv_cache import Cache, KvCache, RotatingCache, RotatingKvCache
 from .linear import Linear, linear, linear_b, linear_no_bias
@@ -215,3 +220,6 @@ __all__ = [
     "std_conv2d",
     "weight_norm",
 ]
+
+if not typing.TYPE_CHECKING:
+    __getattr__ = _missing("cafe.nn", __all__, _MODULE)

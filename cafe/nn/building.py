@@ -12,6 +12,7 @@ from cafe.shape import whole
 from cafe.tensor.base import check_tensors
 from cafe.tensor.convert import real
 
+from .habits import BUILDERS
 from .var_map import VarMap
 
 P = ParamSpec("P")
@@ -32,17 +33,29 @@ def builds(f: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(f)
     def build(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:  # too few or too many: Python says it better
-            return f(*args, **kwargs)
         op = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__
-        for name, value in given.items():
-            if value is not None or not str(signature.parameters[name].annotation).endswith("None"):
-                _check(f, op, name, kinds[name], value)
+        try:
+            _check_all(f, op, signature, kinds, args, kwargs)
+        except TypeError as error:
+            if op in BUILDERS and isinstance(args[1] if len(args) > 1 else None, int):
+                error.__notes__ = [f"help: `{op}` is made of tensors; `nn.{BUILDERS[op]}` makes one with variables of its own"]
+            raise
         return f(*args, **kwargs)
 
     return build
+
+
+def _check_all(
+    f: Callable[..., Any], op: str, signature: inspect.Signature, kinds: dict[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:  # too few or too many: Python says it better
+        f(*args, **kwargs)
+        raise
+    for name, value in given.items():
+        if value is not None or not str(signature.parameters[name].annotation).endswith("None"):
+            _check(f, op, name, kinds[name], value)
 
 
 def _check(f: Callable[..., Any], op: str, name: str, kind: str, value: Any) -> None:

@@ -16,7 +16,8 @@ from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
-from .optim import Vars, named
+from .cohort import named
+from .optim import Vars
 
 
 def clip_grad_norm(grads: GradStore, vars: Vars, max_norm: float) -> float:

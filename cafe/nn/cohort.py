@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from cafe import kernels
 from cafe.dtype import Array, DType
+from cafe.errors import helped
 from cafe.kernels.optim import Column
 from cafe.tape import is_half
-from cafe.tensor.core import Var
+from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
 _F32 = DType.F32.numpy
@@ -83,3 +84,20 @@ def cohorts(pairs: Iterable[tuple[Slot, int]]) -> list[Cohort]:
     for slot, t in pairs:
         groups.setdefault((slot.var._data.dtype, t), []).append(slot)
     return [Cohort(slots, t) for (_, t), slots in groups.items()]
+
+
+def named(vars: Any) -> Iterable[tuple[str | None, Var]]:
+    """The variables with the names they have in a mapping.
+
+    Raises: TypeError for what is neither a mapping nor a list of variables.
+    """
+    if isinstance(vars, Mapping):
+        return list(vars.items())
+    if isinstance(vars, Iterable) and not isinstance(vars, Tensor):
+        return [(None, var) for var in vars]
+    kind, cure = type(vars).__name__, None
+    if hasattr(vars, "all_vars"):
+        cure = f"the variables of a {kind} are its `all_vars()`, with their names `data()`"
+    elif hasattr(vars, "forward_t"):
+        cure = "a model's variables are those of the VarMap it was made from, `varmap.all_vars()`"
+    raise helped(TypeError(f"expected a list of Vars, or a mapping to them, found {kind}"), cure)

@@ -8,13 +8,14 @@ Each takes the mean over all it is given. None broadcasts: an output of (n, 1) b
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cafe import kernels
 from cafe.dtype import Array, DType, check_float, check_same
 from cafe.errors import Error, InvalidIndex, InvalidTarget, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
+from cafe.habits import missing
 from cafe.ops import loss as loss_ops
 from cafe.shape import whole
 from cafe.tape import is_half
@@ -22,6 +23,7 @@ from cafe.tensor.base import apply, check_tensors, wrap
 from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 
+from .habits import LOSSES
 from .ops import log_softmax
 
 _CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (False, True)}
@@ -332,3 +334,7 @@ def _no_class(op: str, inp: Tensor, target: Tensor, ignore_index: int | None) ->
 def _check_reduction(reduction: str) -> None:
     if reduction not in _REDUCTIONS:
         raise Error(f"reduction: expected one of {', '.join(_REDUCTIONS)}, got {reduction!r}")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing("cafe.nn.loss", [name for name in globals() if not name.startswith("_")], LOSSES)

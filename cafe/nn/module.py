@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from cafe.tensor.base import check_tensors
 from cafe.tensor.core import Tensor
 
+from .habits import ModuleHabits
+
 F = TypeVar("F")
 
 
@@ -28,7 +30,7 @@ class _NoForward:
         raise AttributeError(f"{owner.__name__} differs between training and use: call `forward_t(xs, train)`")
 
 
-class ModuleT:
+class ModuleT(ModuleHabits):
     """A layer that is told whether it is being trained: subclass it and write `forward_t(xs, train)`.
 
     `module(xs, train)` calls it.

@@ -7,11 +7,12 @@ ops.softmax(x, D.Minus1)
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cafe.device import generator
 from cafe.dtype import DType, check_float
 from cafe.errors import UnsupportedDTypeForOp, bail, show
+from cafe.habits import missing
 from cafe.kernels import keep_mask
 from cafe.ops import activation
 from cafe.ops import norm as norm_ops
@@ -24,6 +25,7 @@ from cafe.tensor.base import apply, check_tensors, wrap
 from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 
+from .habits import OPS
 from .module import Module
 
 _SIGMOID, _SILU, _SOFTPLUS = BY_NAME["sigmoid"], BY_NAME["silu"], BY_NAME["softplus"]
@@ -440,3 +442,7 @@ def _float_dim(op: str, xs: Tensor, dim: Dim) -> int:
 def _shortest(value: float) -> str:
     """A number as Rust prints it: `1`, `1.5`, `NaN`."""
     return "NaN" if value != value else f"{value}".removesuffix(".0")
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing("cafe.nn.ops", [name for name in globals() if not name.startswith("_")], OPS, Tensor)

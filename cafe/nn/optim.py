@@ -20,27 +20,30 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from types import MappingProxyType
+from typing import Any, Never, Self, TypeAlias
 
 import numpy as np
 
 from cafe import kernels, tracing
 from cafe.dtype import Array
-from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape
+from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape, helped
 from cafe.tape import is_half
 from cafe.tensor.base import check_tensors, named_tensors, wrap
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
-from .cohort import Cohort, Slot, cohorts
+from .cohort import Cohort, Slot, cohorts, named
+from .habits import OptimizerHabits
 
 _LR = "the learning rate"
+_NO_VAR = "`varmap.all_vars()` are a model's variables, `Var.from_tensor(t)` makes one of a tensor"
 _MOST = sys.float_info.max
 
 Vars: TypeAlias = "Iterable[Var] | Mapping[str, Var]"
 
 
-class Optimizer(ABC):
+class Optimizer(OptimizerHabits, ABC):
     """What every optimizer does; for one of your own write `step`, `learning_rate` and `set_learning_rate`.
 
     Source: candle-nn/src/optim.rs, Optimizer.
@@ -158,7 +161,7 @@ class _Stepper(Optimizer):
         Raises: TypeError for what is no Var.
         """
         if not isinstance(var, Var):
-            raise TypeError(f"expected Var, found {type(var).__name__}")
+            raise helped(TypeError(f"expected Var, found {type(var).__name__}"), _NO_VAR)
         if var.dtype.is_int or any(var is known for known in self._order):
             return
         slot = Slot(str(len(self._order)) if name is None else name, var, len(self._moments(self._params)))
@@ -424,6 +427,9 @@ class Adam(_AnyAdam):
         self._params = params
 
 
+_NO_PARAMS: Any = None  # PyTorch has defaults here
+
+
 class AdamW(_AnyAdam):
     """p ← p (1 − lr · weight_decay) − lr · m̂ / (√v̂ + eps), with m̂ and v̂ as in `Adam`.
 
@@ -439,8 +445,8 @@ class AdamW(_AnyAdam):
 
     decoupled = True
 
-    def __init__(self, vars: Vars, params: ParamsAdamW) -> None:
-        super().__init__(vars, _params_adamw(params))
+    def __init__(self, vars: Vars, params: ParamsAdamW = _NO_PARAMS, **others: Never) -> None:
+        super().__init__(vars, _params_adamw(params, others))
 
     @classmethod
     def new_lr(cls, vars: Vars, lr: float) -> Self:
@@ -457,13 +463,13 @@ class AdamW(_AnyAdam):
         self._params = _params_adamw(params)
 
 
-def _params_adamw(params: Any) -> ParamsAdamW:
-    if isinstance(params, ParamsAdamW):
+def _params_adamw(params: Any, others: Mapping[str, Any] = MappingProxyType({})) -> ParamsAdamW:
+    if isinstance(params, ParamsAdamW) and not others:
         return params
-    error = TypeError(f"expected ParamsAdamW, found {type(params).__name__}")
-    if isinstance(params, numbers.Real):
-        error.add_note(f"help: `AdamW.new_lr(vars, {params})`, or `AdamW(vars, ParamsAdamW(lr={params}))`")
-    raise error
+    params = next(iter(others.values()), params)
+    lr = params if isinstance(params, numbers.Real) else 0.001
+    error = TypeError(f"expected ParamsAdamW, found {'nothing' if params is None else type(params).__name__}")
+    raise helped(error, f"`AdamW.new_lr(vars, {lr})`, or `AdamW(vars, ParamsAdamW(lr={lr}))`")
 
 
 def _is_number(value: Any) -> bool:
@@ -476,24 +482,11 @@ def _number(name: str, value: Any, least: float = 0.0) -> float:
     Raises: TypeError unless it is one (a bool is none), Error unless it is finite and at least `least`.
     """
     if not _is_number(value):
-        raise TypeError(f"expected a number for {name}, found {type(value).__name__}")
+        mixed = isinstance(value, ParamsAdam | ParamsSGD)
+        cure = "`AdamW` alone takes its parameters in one; `Adam(vars, lr, …)` and `SGD(vars, lr, …)` take numbers" if mixed else None
+        raise helped(TypeError(f"expected a number for {name}, found {type(value).__name__}"), cure)
     if not -_MOST <= value <= _MOST:
         raise Error(f"expected a finite number for {name}, got {value}")
     if value < least:
         raise Error(f"{name} must be at least 0, got {value}")
     return float(value)
-
-
-def named(vars: Any) -> Iterable[tuple[str | None, Var]]:
-    """The variables with the names they have in a mapping.
-
-    Raises: TypeError for what is neither a mapping nor a list of variables.
-    """
-    if isinstance(vars, Mapping):
-        return list(vars.items())
-    if isinstance(vars, Iterable) and not isinstance(vars, Tensor):
-        return [(None, var) for var in vars]
-    error = TypeError(f"expected a list of Vars, or a mapping to them, found {type(vars).__name__}")
-    if hasattr(vars, "all_vars"):
-        error.add_note(f"help: the variables of a {type(vars).__name__} are its `all_vars()`, with their names `data()`")
-    raise error

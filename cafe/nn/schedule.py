@@ -33,6 +33,7 @@ class StepDecay:
         _check("StepDecay", "every", self.every, self.lr, self.gamma)
 
     def __call__(self, t: int) -> float:
+        t = whole("StepDecay", "a step", t)
         return self.lr * self.gamma ** (t // self.every)
 
 
@@ -52,7 +53,7 @@ class Cosine:
         _check("Cosine", "steps", self.steps, self.lr, self.low)
 
     def __call__(self, t: int) -> float:
-        done = min(t / self.steps, 1.0)
+        done = min(whole("Cosine", "a step", t) / self.steps, 1.0)
         return self.low + (self.lr - self.low) * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
@@ -73,6 +74,7 @@ class Warmup:
             raise TypeError(f"Warmup: expected a schedule, found {type(self.then).__name__}")
 
     def __call__(self, t: int) -> float:
+        t = whole("Warmup", "a step", t)
         return self.then(0) * (t + 1) / self.steps if t < self.steps else self.then(t - self.steps)
 
 

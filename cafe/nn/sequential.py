@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from cafe.errors import helped
 from cafe.tensor.core import Tensor
 
 from .activation import Activation
@@ -73,7 +74,8 @@ class Sequential(Module):
         """
         if not isinstance(layer, ModuleT):
             if not callable(layer) or isinstance(layer, type):
-                raise TypeError(f"add: expected a Module or a function, found {_named(layer)}")
+                several = "`Sequential(*layers)` takes the layers of a list" if hasattr(layer, "__iter__") else None
+                raise helped(TypeError(f"add: expected a Module or a function, found {_named(layer)}"), several)
             layer = Func(layer)
         if self._modal is None and not isinstance(layer, Module):
             self._modal = layer

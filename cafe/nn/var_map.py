@@ -21,6 +21,7 @@ from cafe.shape import ShapeLike, parse_shape, shares_memory
 from cafe.tensor.base import named_tensors
 from cafe.tensor.core import Tensor, Var
 
+from .habits import VarMapHabits
 from .init import Init
 
 
@@ -40,7 +41,7 @@ class Loaded:
         return f"{len(self.set)} set, {len(self.missing)} missing, {len(self.unexpected)} unexpected"
 
 
-class VarMap:
+class VarMap(VarMapHabits):
     """Variables by name, in the order in which they were made.
 
     Source: candle-nn/src/var_map.rs, VarMap (whose order is that of a hash map).

@@ -11,16 +11,24 @@ import numpy as np
 
 from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
-from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp
+from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp, helped
 from cafe.kernels import copy, normal, uniform
 from cafe.kernels.memory import full, zeros
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, whole
 
-from .base import Base, check_tensors, wrap
+from .base import Base, check_tensors, named_type, taken, wrap
 from .convert import check_device, default_dtype, number_for, real, shaped, to_array
 
 if TYPE_CHECKING:
     from .core import Tensor
+
+
+_NOT_GIVEN: Any = object()
+
+
+def _asks(name: str, what: str, example: str) -> TypeError:
+    """The error of a constructor that was given a shape, or an end, alone, as PyTorch's are."""
+    return TypeError(f"{name} takes the {what} first: `Tensor.{name}({example})`")
 
 
 def _triangle(n: int, dtype: np.dtype[Any], *, upper: bool) -> Array:
@@ -129,12 +137,14 @@ class CreateMethods(Base):
         >>> cafe.Tensor.full(42, (1, 3)).tolist(), cafe.Tensor.full(0.5, 1).dtype
         ([[42, 42, 42]], F32)
         """
+        if isinstance(value, tuple | list):
+            raise _asks("full", "value", "1.0, (2, 3)")
         target = (default_dtype(value) if dtype is None else as_dtype(dtype)).numpy
         number = number_for(np.empty(0, target), value, "full")
         return cls._made(full(shaped(shape, device), target, number))  # type: ignore[no-any-return]
 
     @classmethod
-    def arange(cls, start: Any, end: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
+    def arange(cls, start: Any, end: Any = _NOT_GIVEN, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
         """start, start + 1, … below end. Ints give I64, a float gives F32.
 
         Shape: (⌈end − start⌉), (0) if there is nothing between.
@@ -144,6 +154,8 @@ class CreateMethods(Base):
         >>> cafe.Tensor.arange(2, 5).tolist(), cafe.Tensor.arange(0.0, 2.0).tolist()
         ([2, 3, 4], [0.0, 1.0])
         """
+        if end is _NOT_GIVEN:
+            raise _asks("arange", "start", f"0, {start}")
         return cls.arange_step(start, end, 1.0 if isinstance(start, float) else 1, dtype, device)
 
     @classmethod
@@ -185,7 +197,14 @@ class CreateMethods(Base):
         return cls._made(np.linspace(*ends, count, dtype=np.float64).astype(_float(dtype, "linspace")))  # type: ignore[no-any-return]
 
     @classmethod
-    def rand(cls, lo: float, up: float, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
+    def rand(
+        cls,
+        lo: float,
+        up: float = _NOT_GIVEN,
+        shape: ShapeLike = _NOT_GIVEN,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
+    ) -> Tensor:
         """Uniform random numbers in [lo, up).
 
         Shape: the one given.
@@ -198,6 +217,8 @@ class CreateMethods(Base):
         >>> t.ge(2.0).to_dtype("u32").sum_all().item(), t.lt(3.0).to_dtype("u32").sum_all().item()
         (1000, 1000)
         """
+        if shape is _NOT_GIVEN:
+            raise _asks("rand", "bounds", "0.0, 1.0, (2, 3)")
         target, lo, up = _float(dtype, "rand_uniform"), real("rand", lo), real("rand", up)
         if not lo <= up:
             raise Error(f"rand: lo must be at most up, got {lo} and {up}")
@@ -205,7 +226,14 @@ class CreateMethods(Base):
         return cls._made(np.where(values < target.type(up), values, target.type(lo)) if up > lo else values)  # type: ignore[no-any-return]
 
     @classmethod
-    def randn(cls, mean: float, std: float, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
+    def randn(
+        cls,
+        mean: float,
+        std: float = _NOT_GIVEN,
+        shape: ShapeLike = _NOT_GIVEN,
+        dtype: DTypeLike | None = None,
+        device: Device | None = None,
+    ) -> Tensor:
         """Normal random numbers, in candle's order: mean, standard deviation, shape.
 
         Shape: the one given.
@@ -218,6 +246,8 @@ class CreateMethods(Base):
         >>> print(f"{t.mean_all().item():.1f} {t.var(0).item() ** 0.5:.1f}")
         5.0 0.5
         """
+        if shape is _NOT_GIVEN:
+            raise _asks("randn", "mean and deviation", "0.0, 1.0, (2, 3)")
         target, mean, std = _float(dtype, "rand_normal"), real("randn", mean), real("randn", std)
         if not std >= 0.0:
             raise Error(f"randn: std must be at least 0, got {std}")
@@ -344,7 +374,7 @@ class CreateMethods(Base):
         [0.0, 5.0]
         """
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"from_numpy: expected an ndarray, found {type(array).__name__}")
+            raise helped(TypeError(f"from_numpy: expected an ndarray, found {named_type(array)}"), taken(array))
         found = from_numpy_dtype(array.dtype, "from_numpy").numpy
         return cls._made(array.view(np.uint8) if array.dtype == np.bool_ else array.astype(found, copy=False))  # type: ignore[no-any-return]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from cafe.ops import reduce as ops
 from cafe.shape import Dim, resolve_dim
@@ -18,7 +18,7 @@ class ExtremeMethods(Base):
 
     __slots__ = ()
 
-    def max(self, dim: Dim = NO_DIMS) -> Tensor:
+    def max(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """The largest along a dim, which goes.
 
         Shape: without the dim.
@@ -31,6 +31,8 @@ class ExtremeMethods(Base):
         >>> x.max(1).tolist(), x.max(1).sum_all().backward()[x].tolist()
         ([4.0, 3.0], [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
         """
+        if dim is NO_DIMS or others:
+            raise needs_dims("max", others)
         return self._extreme("max", dim, False)
 
     def max_keepdim(self, dim: Dim) -> Tensor:
@@ -60,7 +62,7 @@ class ExtremeMethods(Base):
         """
         return self._extreme_all("max")
 
-    def min(self, dim: Dim = NO_DIMS) -> Tensor:
+    def min(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """The smallest along a dim, which goes.
 
         Shape: without the dim.
@@ -72,6 +74,8 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0], [3.0, 2.0]]).min(0).tolist()
         [1.0, 2.0]
         """
+        if dim is NO_DIMS or others:
+            raise needs_dims("min", others)
         return self._extreme("min", dim, False)
 
     def min_keepdim(self, dim: Dim) -> Tensor:
@@ -101,7 +105,7 @@ class ExtremeMethods(Base):
         """
         return self._extreme_all("min")
 
-    def argmax(self, dim: Dim) -> Tensor:
+    def argmax(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """Where the largest along a dim is, as U32: the first of equals, the first NaN if there is one.
 
         Shape: without the dim.
@@ -113,6 +117,8 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0, 4.0], [3.0, 2.0, 1.0]]).argmax(1).tolist()
         [1, 0]
         """
+        if dim is NO_DIMS or others:
+            raise needs_dims("argmax", others)
         return apply(ops.ArgExtreme("argmax", resolve_dim(self.shape, dim, "argmax"), False), self)
 
     def argmax_keepdim(self, dim: Dim) -> Tensor:
@@ -128,7 +134,7 @@ class ExtremeMethods(Base):
         """
         return apply(ops.ArgExtreme("argmax", resolve_dim(self.shape, dim, "argmax"), True), self)
 
-    def argmin(self, dim: Dim) -> Tensor:
+    def argmin(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """Where the smallest along a dim is, as U32: the first of equals, the first NaN if there is one.
 
         Shape: without the dim.
@@ -140,6 +146,8 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0], [3.0, 2.0]]).argmin(1).tolist()
         [0, 1]
         """
+        if dim is NO_DIMS or others:
+            raise needs_dims("argmin", others)
         return apply(ops.ArgExtreme("argmin", resolve_dim(self.shape, dim, "argmin"), False), self)
 
     def argmin_keepdim(self, dim: Dim) -> Tensor:
@@ -156,8 +164,6 @@ class ExtremeMethods(Base):
         return apply(ops.ArgExtreme("argmin", resolve_dim(self.shape, dim, "argmin"), True), self)
 
     def _extreme(self, name: str, dim: Dim, keepdim: bool) -> Tensor:
-        if dim is NO_DIMS:
-            raise needs_dims(name)
         return apply(ops.Extreme(name, resolve_dim(self.shape, dim, name), keepdim), self)
 
     def _extreme_all(self, name: str) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from cafe.dtype import check_float
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnsupportedDTypeForOp
@@ -23,7 +23,7 @@ class ReduceMethods(Base):
 
     # -- sums
 
-    def sum(self, dims: Dims = NO_DIMS) -> Tensor:
+    def sum(self, dim: Dims = NO_DIMS, **others: Never) -> Tensor:
         """The sum over dims, which go: y = Σ x, and 0 where there is nothing to add.
 
         Up to eight floats are added in their own dtype from left to right; more of them in float64, which is rounded once, the C kernel
@@ -39,11 +39,11 @@ class ReduceMethods(Base):
         >>> x.sum(1).tolist(), x.sum((0, -1)).to_scalar(), (x.sum(0) * cafe.Tensor([1.0, 2.0, 3.0])).sum_all().backward()[x].tolist()
         ([6.0, 15.0], 21.0, [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
         """
-        if dims is NO_DIMS:
-            raise needs_dims("sum")
-        return apply(ops.Sum(resolve_dims(self.shape, dims, "sum"), False), self)
+        if dim is NO_DIMS or others:
+            raise needs_dims("sum", others)
+        return apply(ops.Sum(resolve_dims(self.shape, dim, "sum"), False), self)
 
-    def sum_keepdim(self, dims: Dims) -> Tensor:
+    def sum_keepdim(self, dim: Dims) -> Tensor:
         """As `sum`, with the dims kept at size 1.
 
         Shape: the dims become 1.
@@ -54,7 +54,7 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 2.0], [3.0, 4.0]]).sum_keepdim(1).tolist()
         [[3.0], [7.0]]
         """
-        return apply(ops.Sum(resolve_dims(self.shape, dims, "sum"), True), self)
+        return apply(ops.Sum(resolve_dims(self.shape, dim, "sum"), True), self)
 
     def sum_all(self) -> Tensor:
         """The sum of all elements.
@@ -87,7 +87,7 @@ class ReduceMethods(Base):
 
     # -- means and variances
 
-    def mean(self, dims: Dims = NO_DIMS) -> Tensor:
+    def mean(self, dim: Dims = NO_DIMS, **others: Never) -> Tensor:
         """The mean over dims, which go: y = Σ x / n; NaN where there is nothing.
 
         Shape: without the dims.
@@ -100,11 +100,11 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).mean(1).tolist()
         [2.0, 5.0]
         """
-        if dims is NO_DIMS:
-            raise needs_dims("mean")
-        return self._mean(dims, False, "mean")
+        if dim is NO_DIMS or others:
+            raise needs_dims("mean", others)
+        return self._mean(dim, False, "mean")
 
-    def mean_keepdim(self, dims: Dims) -> Tensor:
+    def mean_keepdim(self, dim: Dims) -> Tensor:
         """As `mean`, with the dims kept at size 1.
 
         Shape: the dims become 1.
@@ -115,7 +115,7 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 3.0]]).mean_keepdim(1).tolist()
         [[2.0]]
         """
-        return self._mean(dims, True, "mean-keepdim")
+        return self._mean(dim, True, "mean-keepdim")
 
     def mean_all(self) -> Tensor:
         """The mean of all elements.
@@ -136,7 +136,7 @@ class ReduceMethods(Base):
             raise UnsupportedDTypeForOp(self.dtype, "mean").help("take `to_dtype(DType.F32)` first, or `sum`")
         return apply(ops.Mean(resolve_dims(self.shape, dims, name), keepdim), self)
 
-    def var(self, dim: Dim) -> Tensor:
+    def var(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """The unbiased variance along a dim, which goes: y = Σ (x − mean)² / (n − 1), in two passes; NaN for one value.
 
         Shape: without the dim.
@@ -148,6 +148,8 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 3.0], [2.0, 2.0]]).var(1).tolist()
         [2.0, 0.0]
         """
+        if dim is NO_DIMS or others:
+            raise needs_dims("var", others)
         check_float("var", self._data)
         return apply(ops.Var(resolve_dim(self.shape, dim, "var"), False), self)
 
@@ -167,7 +169,7 @@ class ReduceMethods(Base):
 
     # -- products
 
-    def prod(self, dim: Dim = NO_DIMS) -> Tensor:
+    def prod(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """The product along a dim, which goes: y = Π x, and 1 where there is nothing to multiply. Integers must fit, as in `sum`.
 
         Shape: without the dim.
@@ -180,8 +182,8 @@ class ReduceMethods(Base):
         >>> x.prod(1).tolist(), x.prod(1).backward()[x].tolist()
         ([24.0, 0.0], [[12.0, 8.0, 6.0], [30.0, 0.0, 0.0]])
         """
-        if dim is NO_DIMS:
-            raise needs_dims("prod")
+        if dim is NO_DIMS or others:
+            raise needs_dims("prod", others)
         return apply(Prod(resolve_dim(self.shape, dim, "prod"), False), self)
 
     def prod_keepdim(self, dim: Dim) -> Tensor:
@@ -210,7 +212,7 @@ class ReduceMethods(Base):
 
     # -- exponentials and norms
 
-    def log_sum_exp(self, dims: Dims) -> Tensor:
+    def log_sum_exp(self, dim: Dims) -> Tensor:
         """The logarithm of the sum of exponentials over dims, which go: y = ln Σ eˣ, shifted by the largest so that nothing overflows.
 
         Shape: without the dims.
@@ -224,7 +226,7 @@ class ReduceMethods(Base):
         Tensor[[2], f32]
         """
         check_float("log_sum_exp", self._data)
-        return apply(ops.LogSumExp(resolve_dims(self.shape, dims, "log-sum-exp")), self)
+        return apply(ops.LogSumExp(resolve_dims(self.shape, dim, "log-sum-exp")), self)
 
     def norm(self) -> Tensor:
         """The Euclidean norm of all elements: y = √Σ x².

@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from cafe import tape
 from cafe.dtype import Array, DType, dtype_of
-from cafe.errors import Error
+from cafe.errors import Error, helped
 from cafe.ops.base import Op
 from cafe.shape import Shape, shares_memory
 from cafe.tape import Node, Version
@@ -16,6 +18,13 @@ from cafe.tape import Node, Version
 if TYPE_CHECKING:
     from .core import Tensor
 
+_OF_ONE_DIM = ("var", "argmax", "argmin")  # what has no `…_all`
+_MEANT = {  # where a number came for a Tensor
+    "pow": "it is `powf(e)` for a number",
+    "index-select": "the ids come first: `t.index_select(ids, dim)`",
+    "gather": "the ids come first: `t.gather(ids, dim)`",
+    "index-add": "the ids come first: `t.index_add(ids, source, dim)`",
+}
 NO_DIMS: Any = object()  # `t.sum()` must not silently mean "all"
 _next_id = itertools.count(1).__next__
 _new = object.__new__
@@ -80,6 +89,8 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     try:
         y, node, _ = tape.run(op, tensors)
     except AttributeError:
+        if not isinstance(op, Op):
+            raise TypeError(f"apply: expected an Op, found {type(op).__name__}") from None
         check_tensors(op.name, *tensors)
         raise
     except (ValueError, OverflowError) as error:
@@ -99,9 +110,22 @@ def check_tensors(op: str, *values: Any) -> None:
     """
     for value in values:
         if not isinstance(value, Base):
-            error = TypeError(f"{op}: expected Tensor, found {type(value).__name__}")
-            error.add_note("help: `Tensor(…)` makes one of numbers, lists of them and ndarrays")
-            raise error
+            meant = _MEANT.get(op) if isinstance(value, int | float) else taken(value)
+            error = TypeError(f"{op}: expected Tensor, found {named_type(value)}")
+            raise helped(error, meant or "`Tensor(…)` makes one of numbers, lists of them and ndarrays")
+
+
+def taken(value: Any) -> str | None:
+    """How another library's tensor becomes one; None for anything else."""
+    if isinstance(value, np.ndarray) or not hasattr(type(value), "__dlpack__"):
+        return None
+    return "`Tensor.from_dlpack(x)` takes another library's tensor over its own memory, `Tensor(x.numpy())` copies it"
+
+
+def named_type(value: Any) -> str:
+    """The name of a value's type; with its package where that is called Tensor, too."""
+    kind = type(value)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}" if kind.__name__ == "Tensor" else kind.__name__
 
 
 def _of_numpy(op: str, error: Exception) -> Exception:
@@ -138,6 +162,14 @@ def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:
     return wrap(y, node), const
 
 
-def needs_dims(name: str) -> TypeError:
-    """The error of a reduction that was given no dim."""
-    return TypeError(f"{name}() needs a dim; `{name}_all()` reduces everything to a scalar")
+def needs_dims(name: str, keywords: Mapping[str, Any]) -> TypeError:
+    """The error of a reduction that was given no dim, or keywords that others have."""
+    keyword = next(iter(keywords), None)
+    if keyword is None:
+        whole = "" if name in _OF_ONE_DIM else f"; `{name}_all()` reduces everything to a scalar"
+        return TypeError(f"{name}() needs a dim{whole}")
+    if keyword == "keepdim" or keyword == "keepdims":
+        return TypeError(f"{name} has no `{keyword}`: `{name}_keepdim(dim)` keeps the dim at size 1")
+    if name == "var":
+        return TypeError(f"var has no `{keyword}`: it takes a `dim`, and divides by n − 1; times (n − 1) / n it is the biased variance")
+    return TypeError(f"{name} has no `{keyword}`: it takes a `dim`")

@@ -9,11 +9,11 @@ import numpy as np
 
 from cafe.device import Device
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, dtype_of, from_numpy_dtype
-from cafe.errors import Error, IntegerOverflow, show
+from cafe.errors import Error, IntegerOverflow, helped, show
 from cafe.kernels import memory
 from cafe.shape import ShapeLike, parse_shape
 
-from .base import Base
+from .base import Base, named_type, taken
 
 _NUMBERS = (numbers.Real, np.bool_)
 _PLAIN = frozenset((int, float, bool))
@@ -22,7 +22,7 @@ _PLAIN = frozenset((int, float, bool))
 def check_device(device: Device | None) -> None:
     """Raises TypeError for what is no Device; there is one, the CPU."""
     if device is not None and not isinstance(device, Device):
-        raise TypeError(f"expected a Device, found {type(device).__name__}")
+        raise helped(TypeError(f"expected a Device, found {type(device).__name__}"), "there is one, `Device.Cpu`, and it need not be said")
 
 
 def to_array(data: Any, dtype: DTypeLike | None = None) -> Array:
@@ -84,7 +84,7 @@ def _kind(value: Any) -> str:
         return "i"
     if isinstance(value, numbers.Real):
         return "f"
-    raise TypeError(f"a tensor holds numbers, found {type(value).__name__}")
+    raise helped(TypeError(f"a tensor holds numbers, found {named_type(value)}"), taken(value))
 
 
 def _is_nested(data: Any) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, Protocol
+from typing import Any, Never, NoReturn, Protocol
 
 import numpy as np
 
 from cafe import tape
 from cafe.device import Device
 from cafe.dtype import Array, DTypeLike, check_same
-from cafe.errors import CannotSetVar, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail
+from cafe.errors import CannotSetVar, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail, helped
 from cafe.shape import shares_memory
 
 from ._activation import ActivationMethods
@@ -36,6 +36,7 @@ from .base import Base, _next_id, check_tensors, wrap
 from .convert import check_device, to_array
 from .display import debug, display
 from .grads import GradStore
+from .habits import Habits, unknown_keyword
 from .verbs import GRAPH
 
 _NONE: frozenset[Any] = frozenset()  # what a backward retains beside its variables, usually
@@ -45,32 +46,6 @@ class _ModuleT(Protocol):
     """What `apply_t` needs of a module."""
 
     def forward_t(self, xs: Any, train: bool) -> Tensor: ...
-
-
-class _Elsewhere:
-    """Stands where a method would be and says which function it is. (A `__getattr__` could, too, and would slow every other attribute.)"""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, tensor: object, owner: type) -> NoReturn:
-        raise AttributeError(f"a Tensor has no method `{self.name}`: it is the function `{self.place}.{self.name}`")
-
-
-class _Unlike:
-    """Stands where PyTorch has something and says what there is instead."""
-
-    def __init__(self, instead: str) -> None:
-        self.instead = instead
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, tensor: object, owner: type) -> NoReturn:
-        raise AttributeError(f"a Tensor has no `{self.name}`: {self.instead}")
 
 
 class Tensor(
@@ -93,6 +68,7 @@ class Tensor(
     PoolMethods,
     ResampleMethods,
     CreateMethods,
+    Habits,
 ):
     """An n-dimensional array of one dtype, with its place in the graph of what it was computed from.
 
@@ -110,7 +86,9 @@ class Tensor(
 
     __slots__ = ()
 
-    def __init__(self, data: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> None:
+    def __init__(self, data: Any, dtype: DTypeLike | None = None, device: Device | None = None, **others: Never) -> None:
+        if others:
+            raise unknown_keyword(type(self).__name__, next(iter(others)))
         check_device(device)
         self._data = to_array(data, dtype)
         self._node, self._version, self._id = None, None, _next_id()
@@ -137,7 +115,12 @@ class Tensor(
         >>> cafe.Tensor([-1.0, 2.0]).apply(cafe.Tensor.relu).apply(lambda t: t * 10.0).tolist()
         [0.0, 20.0]
         """
-        return module(self)
+        try:
+            return module(self)
+        except TypeError:
+            if not callable(module):
+                raise TypeError(f"apply: expected a module or a function, found {type(module).__name__}") from None
+            raise
 
     def apply_t(self, module: _ModuleT, train: bool) -> Tensor:
         """What a module that knows about training makes of this: `module.forward_t(t, train)`.
@@ -149,7 +132,12 @@ class Tensor(
         >>> cafe.Tensor([1.0, 2.0]).apply_t(Dropout(0.5), False).tolist()
         [1.0, 2.0]
         """
-        return module.forward_t(self, train)
+        try:
+            return module.forward_t(self, train)
+        except AttributeError:
+            if not hasattr(module, "forward_t"):
+                raise TypeError(f"apply_t: expected a module, found {type(module).__name__}") from None
+            raise
 
     def __str__(self) -> str:
         return display(self._data, str(self.dtype))
@@ -169,33 +157,13 @@ class Tensor(
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return type(self)(self._data)
 
-    # -- what candle has no method for either
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        """Refused: a tensor does not change.
 
-    sigmoid = _Elsewhere("cafe.nn.ops")
-    softmax = _Elsewhere("cafe.nn.ops")
-    log_softmax = _Elsewhere("cafe.nn.ops")
-    softmax_last_dim = _Elsewhere("cafe.nn.ops")
-    leaky_relu = _Elsewhere("cafe.nn.ops")
-    selu = _Elsewhere("cafe.nn.ops")
-    mish = _Elsewhere("cafe.nn.ops")
-    hard_sigmoid = _Elsewhere("cafe.nn.ops")
-    read_npy = _Elsewhere("cafe.io.npy")
-    write_npy = _Elsewhere("cafe.io.npy")
-    read_npz = _Elsewhere("cafe.io.npy")
-    write_npz = _Elsewhere("cafe.io.npy")
-    read_npz_by_name = _Elsewhere("cafe.io.npy")
-    save_safetensors = _Elsewhere("cafe.io.safetensors")
-    cross_entropy = _Elsewhere("cafe.nn.loss")
-    mse = _Elsewhere("cafe.nn.loss")
-    nll = _Elsewhere("cafe.nn.loss")
-
-    # -- what PyTorch has and candle has not
-
-    view = _Unlike("`reshape` gives a view wherever there can be one")
-    grad = _Unlike("`backward()` returns the gradients: `grads = loss.backward(); grads[v]`")
-    requires_grad = _Unlike("a `Var` is what gradients are taken for, and `track_op()` says whether a tensor descends from one")
-    std = _Unlike("`var(dim).sqrt()` is the standard deviation")
-    numel = _Unlike("`elem_count()` counts the elements")
+        Raises: TypeError that says what there is instead.
+        """
+        cure = "`t.slice_assign([slice(0, 1), …], src)` gives a new tensor, `Var.set(new)` gives a variable new numbers"
+        raise helped(TypeError(f"a {type(self).__name__} does not change: no item can be set"), cure)
 
     # -- the graph
 
@@ -267,8 +235,8 @@ class Var(Tensor):
 
     __slots__ = ()
 
-    def __init__(self, data: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> None:
-        super().__init__(data, dtype, device)
+    def __init__(self, data: Any, dtype: DTypeLike | None = None, device: Device | None = None, **others: Never) -> None:
+        super().__init__(data, dtype, device, **others)
         self._node, self._version = tape.leaf(self._data, self._id), tape.Version()
 
     @staticmethod
@@ -344,6 +312,16 @@ class Var(Tensor):
         check_same("copy_strided", data, self._data)
         self._data[...] = data
         self._touch()
+
+    def _in_place(self, other: Any) -> NoReturn:
+        """Refused: `v += x` would give the name to a tensor that is no variable.
+
+        Raises: TypeError that says what there is instead.
+        """
+        error = TypeError("a Var is not changed by an operator: its name would stand for a tensor that is no variable")
+        raise helped(error, "`v.set(v + x)` gives it new numbers, `y = v + x` names another tensor")
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = _in_place
 
     def _touch(self) -> None:
         """Says that the storage was written."""

@@ -31,9 +31,10 @@ def as_tensor(value: Any) -> Any:
 def unanswered(op: str, value: Any) -> Any:
     """What an operator gives for something that is no operand of a tensor: NotImplemented, so that its own operator is asked.
 
-    Raises: TypeError for the built-in types, of which none has an answer (a list would speak of concatenating).
+    Raises: TypeError for the built-in types, of which none has an answer (a list would speak of concatenating), and for other libraries'
+    tensors, whose answer would be that a Tensor is no Tensor.
     """
-    if type(value) in _BUILTIN:
+    if type(value) in _BUILTIN or hasattr(type(value), "__dlpack__"):
         check_tensors(op, value)
     return NotImplemented
 
