@@ -59,47 +59,65 @@ static struct cafe_conv conv_turn(const struct cafe_conv *p) {
     struct cafe_conv t = *p;
     t.c = p->o, t.o = p->c;
     t.h = p->oh, t.w = p->ow, t.oh = p->h, t.ow = p->w;
-    t.ph = p->dh * (p->kh - 1) - p->ph, t.pw = p->dw * (p->kw - 1) - p->pw;
+    if (p->sh == 1 && p->sw == 1) t.ph = p->dh * (p->kh - 1) - p->ph, t.pw = p->dw * (p->kw - 1) - p->pw;
     return t;
 }
 
-/* The side of Winograd's tiles, or 0 where another algorithm is wanted or serves better. It pays from where the transforms, which cost as
- * much for one channel as for many, are few beside the products; and a map that is not much larger than a tile is mostly border. */
-static int64_t conv_winograd(const struct cafe_conv *p, int64_t size) {
-    const int64_t c = p->c / p->groups, o = p->o / p->groups;
-    const int can = p->kh == 3 && p->kw == 3 && p->sh == 1 && p->sw == 1 && p->dh == 1 && p->dw == 1 && c > 1;
-    if (!can) return 0;
-    if (p->algorithm == CAFE_CONV_WINOGRAD2) return 2;
-    if (p->algorithm == CAFE_CONV_WINOGRAD4) return 4;
-    return p->algorithm == CAFE_CONV_AUTO && size == sizeof(float) && c >= 16 && o >= 16 && p->oh * p->ow >= 36 ? 2 : 0;
+/* The tiles that Winograd's algorithm has for a kernel, or none. */
+static enum cafe_winograd_kind conv_tiles(const struct cafe_conv *p) {
+    const int plain = p->dh == 1 && p->dw == 1 && p->c > p->groups, both = p->sh == 2 && p->sw == 2, none = p->sh == 1 && p->sw == 1;
+    const int64_t low = p->kh < p->kw ? p->kh : p->kw, high = p->kh < p->kw ? p->kw : p->kh;
+    if (plain && none && low == 3 && high == 3) return p->algorithm == CAFE_CONV_WINOGRAD4 ? CAFE_WINOGRAD_4X4 : CAFE_WINOGRAD_2X2;
+    if (plain && none && p->kh == 1 && p->kw >= 3 && p->kw <= 6) return p->kw <= 4 ? CAFE_WINOGRAD_LINE6 : CAFE_WINOGRAD_LINE4;
+    if (plain && both && low >= 3 && high <= 4) return CAFE_WINOGRAD_3X3;
+    if (plain && both && low >= 5 && high <= 6) return CAFE_WINOGRAD_2X2;
+    return CAFE_NO_WINOGRAD;
+}
+
+/* Whether Winograd's algorithm pays: from where the transforms, which cost as much for one channel as for many, are few beside the products;
+ * and a map that is not much larger than a tile is mostly border. (A 3 x 3 kernel without a stride gains enough for that alone to say it.) */
+static int conv_winograd_pays(const struct cafe_conv *p, enum cafe_winograd_kind kind, int turned) {
+    const int64_t c = p->c / p->groups, o = p->o / p->groups, strided = p->sh > 1;
+    const int64_t direct = (turned && strided ? p->h * p->w : p->oh * p->ow) * p->kh * p->kw * c * o;
+    const struct cafe_winograd g = cafe_winograd(kind, p, turned);
+    return c >= 16 && o >= 16 && p->oh * p->ow >= 36 && ((kind == CAFE_WINOGRAD_2X2 && !strided) || cafe_winograd_cost(&g) <= direct);
+}
+
+/* The tiles to be used, or none where another algorithm is wanted or serves better; `turned`, for the input gradient that p computes. */
+static enum cafe_winograd_kind conv_winograd(const struct cafe_conv *p, int64_t size, int turned) {
+    const enum cafe_winograd_kind kind = conv_tiles(p);
+    if (p->algorithm == CAFE_CONV_WINOGRAD2 || p->algorithm == CAFE_CONV_WINOGRAD4) return kind;
+    const int asked = kind && p->algorithm == CAFE_CONV_AUTO && size == sizeof(float);
+    return asked && conv_winograd_pays(p, kind, turned) ? kind : CAFE_NO_WINOGRAD;
 }
 
 /* Whether the input gradient is computed as a convolution of dy with a turned kernel, not as a product that is added up where its places
  * overlap. A convolution of dy reaches over the whole input, and its tiles want rows, which are the channels in. */
 static int conv_is_turned(const struct cafe_conv *p, int64_t size) {
-    if (p->algorithm == CAFE_CONV_IM2COL || p->sh != 1 || p->sw != 1 || cafe_conv_is_product(p)) return 0;
-    if (cafe_conv_is_direct(p)) return p->o == p->groups;
     struct cafe_conv t = conv_turn(p);
-    return conv_winograd(&t, size) || (p->c >= 8 * p->groups && 2 * p->h * p->w <= 3 * p->oh * p->ow);
+    if (p->algorithm == CAFE_CONV_IM2COL || cafe_conv_is_product(p)) return 0;
+    if (p->sh != 1 || p->sw != 1) return conv_winograd(&t, size, 1) != CAFE_NO_WINOGRAD;
+    if (cafe_conv_is_direct(p)) return p->o == p->groups;
+    return conv_winograd(&t, size, 1) || (p->c >= 8 * p->groups && 2 * p->h * p->w <= 3 * p->oh * p->ow);
 }
 
 int64_t cafe_conv_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry);
-    int64_t m = conv_winograd(&p, size);
-    if (m) return cafe_winograd_kernels(&p, m);
+    const enum cafe_winograd_kind kind = conv_winograd(&p, size, 0);
+    if (kind) return cafe_winograd_kernels(&p, kind, 0);
     return p.algorithm == CAFE_CONV_IM2COL ? p.n * p.c * p.kh * p.kw * p.oh * p.ow : 0;
 }
 
 int64_t cafe_conv_input_grad_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry), t = conv_turn(&p);
     if (!conv_is_turned(&p, size)) return 0;
-    int64_t m = conv_winograd(&t, size);
-    return m ? cafe_winograd_kernels(&t, m) : p.o * (p.c / p.groups) * p.kh * p.kw;
+    const enum cafe_winograd_kind kind = conv_winograd(&t, size, 1);
+    return kind ? cafe_winograd_kernels(&t, kind, 1) : p.o * (p.c / p.groups) * p.kh * p.kw;
 }
 
 int64_t cafe_conv_weight_grad_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry);
-    if (conv_winograd(&p, size)) return cafe_winograd_weight_grad_work(&p);
+    if (conv_winograd(&p, size, 0)) return cafe_winograd_weight_grad_work(&p);
     struct conv_grains g = conv_grains(&p);
     return g.grains * g.result;
 }
@@ -207,8 +225,9 @@ static int ENTRY(conv_forward)(T *y, const T *x, const T *w, const T *bias, T *w
     struct ENTRY(conv_call) call = {.y = y, .x = x, .w = w, .bias = bias, .p = conv_read(geometry), .then = then};
     const struct cafe_conv *p = &call.p;
     if (p->n * p->o * p->oh * p->ow == 0) return CAFE_OK;
-    const int64_t m = conv_winograd(p, sizeof(T)), taps = p->kh * p->kw, c = p->c / p->groups;
-    if (m) return ENTRY(winograd)(y, x, w, bias, work, p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, c * taps, taps, 0}, then);
+    const enum cafe_winograd_kind kind = conv_winograd(p, sizeof(T), 0);
+    const int64_t taps = p->kh * p->kw, c = p->c / p->groups;
+    if (kind) return ENTRY(winograd)(y, x, w, bias, work, p, kind, (struct cafe_winograd_weights){p->o / p->groups * c * taps, c * taps, taps, 0}, then);
     return p->algorithm == CAFE_CONV_IM2COL ? ENTRY(conv_of_patches)(&call, work, geometry) : ENTRY(conv_run)(&call);
 }
 
@@ -258,8 +277,9 @@ static void ENTRY(conv_turn_task)(void *context, int64_t begin, int64_t end) {
 /* Without a stride the gradient is itself a convolution, of dy with the turned kernel. */
 static int ENTRY(conv_turned)(T *dx, const T *dy, const T *w, T *work, const struct cafe_conv *p) {
     struct ENTRY(conv_call) turn = {.y = work, .w = w, .p = *p}, call = {.y = dx, .x = dy, .w = work, .p = conv_turn(p)};
-    const int64_t m = conv_winograd(&call.p, sizeof(T)), taps = p->kh * p->kw, c = p->c / p->groups;
-    if (m) return ENTRY(winograd)(dx, dy, w, NULL, work, &call.p, m, (struct cafe_winograd_weights){p->o / p->groups * c * taps, taps, c * taps, 1}, NULL);
+    const enum cafe_winograd_kind kind = conv_winograd(&call.p, sizeof(T), 1);
+    const int64_t taps = p->kh * p->kw, c = p->c / p->groups;
+    if (kind) return ENTRY(winograd)(dx, dy, w, NULL, work, &call.p, kind, (struct cafe_winograd_weights){p->o / p->groups * c * taps, taps, c * taps, 1}, NULL);
     cafe_for(p->c, 1, p->o / p->groups * p->c * p->kh * p->kw, CAFE_SERIAL_CHEAP, ENTRY(conv_turn_task), &turn);
     return ENTRY(conv_run)(&call);
 }
@@ -317,8 +337,8 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
         memset(dw, 0, (size_t)(p->o * (p->c / p->groups) * p->kh * p->kw) * sizeof(T));
         return CAFE_OK;
     }
-    const int64_t side = conv_winograd(p, sizeof(T));
-    if (side) return ENTRY(winograd_weight_grad)(dw, dy, x, work, p, side);
+    const enum cafe_winograd_kind kind = conv_winograd(p, sizeof(T), 0);
+    if (kind) return ENTRY(winograd_weight_grad)(dw, dy, x, work, p, kind);
     call.g = conv_grains(p);
     call.cut = cafe_conv_cut(p, cafe_conv_is_three(p) ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
     call.scratch = p->o / p->groups * call.g.depth + call.g.depth * (192 + 2) + PANEL + 8 * SLACK;

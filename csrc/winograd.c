@@ -19,18 +19,19 @@ struct winograd_grains {
 
 static struct winograd_grains winograd_grains(const struct cafe_conv *p) {
     struct winograd_grains g;
-    const int64_t c = p->c / p->groups, wide = 64;
+    const int64_t c = p->c / p->groups, phases = p->sh * p->sw, wide = 64 / phases, step = CAFE_WINOGRAD_RUN / (phases > 1 ? 2 : 1);
     g.runs = cafe_ceil_div(c, wide);
-    g.channels = cafe_ceil_div(cafe_ceil_div(c, g.runs), CAFE_WINOGRAD_RUN) * CAFE_WINOGRAD_RUN;
+    g.channels = cafe_ceil_div(cafe_ceil_div(c, g.runs), step) * step;
     g.runs = cafe_ceil_div(c, g.channels);
     g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.runs)) : 1;
     g.grains = cafe_ceil_div(p->n, g.images);
-    g.result = p->o * c * 9;
+    g.result = p->o * c * p->kh * p->kw;
     return g;
 }
 
-int64_t cafe_winograd_kernels(const struct cafe_conv *p, int64_t m) {
-    return p->groups * (m + 2) * (m + 2) * cafe_winograd_wide(p->o / p->groups) * (p->c / p->groups);
+int64_t cafe_winograd_kernels(const struct cafe_conv *p, enum cafe_winograd_kind kind, int turned) {
+    const struct cafe_winograd g = cafe_winograd(kind, p, turned);
+    return p->groups * cafe_winograd_group(&g);
 }
 
 int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p) {
@@ -75,10 +76,10 @@ static void ENTRY(winograd_kernel_task)(void *context, int64_t begin, int64_t en
     struct ENTRY(winograd_call) *call = context;
     const struct cafe_winograd *g = &call->g;
     const struct cafe_winograd_weights *w = &call->weights;
-    const int64_t outs = g->wide / CAFE_WINOGRAD_RUN, ins = cafe_ceil_div(g->c, CHANNELS);
+    const int64_t outs = g->panels / CAFE_WINOGRAD_RUN, ins = cafe_ceil_div(g->c, CHANNELS);
     for (int64_t i = begin; i < end; i++) {
         int64_t k0 = i % ins * CHANNELS, first = i / ins % outs * CAFE_WINOGRAD_RUN, group = i / ins / outs;
-        TABLE->winograd_kernel(call->u + group * g->spots * g->wide * g->c, call->w + group * w->group, w->out, w->in, w->turned, first,
+        TABLE->winograd_kernel(call->u + group * cafe_winograd_group(g), call->w + group * w->group, w->out, w->in, w->turned, first,
                                cafe_min(CAFE_WINOGRAD_RUN, g->o - first), k0, cafe_min(CHANNELS, g->c - k0), g);
     }
 }
@@ -86,7 +87,8 @@ static void ENTRY(winograd_kernel_task)(void *context, int64_t begin, int64_t en
 /* What follows for the places of a block: whole rows lie in one run. */
 static void ENTRY(winograd_follow)(T *y, int64_t o, int64_t n, const struct ENTRY(winograd_call) *call, const struct cafe_conv_block *b) {
     const struct cafe_conv *p = &call->p;
-    const int64_t m = call->g.m, top = b->row * m, left = b->col * m, rows = cafe_min(b->rows * m, p->oh - top), cols = cafe_min(b->cols * m, p->ow - left);
+    const int64_t high = call->g.high, wide = call->g.wide, top = b->row * high, left = b->col * wide;
+    const int64_t rows = cafe_min(b->rows * high, p->oh - top), cols = cafe_min(b->cols * wide, p->ow - left);
     const int64_t runs = cols == p->ow ? 1 : rows, run = cols == p->ow ? rows * cols : cols, places = p->oh * p->ow;
     for (int64_t image = 0; image < b->images; image++)
         for (int64_t i = 0; i < runs; i++) TABLE->conv_then(y + image * p->o * places + (top + i) * p->ow + left, o, n, run, places, call->then);
@@ -106,26 +108,34 @@ static void ENTRY(winograd_task)(void *context, int64_t begin, int64_t end) {
         struct cafe_conv_block b = cafe_winograd_block(g, block, cafe_min(g->images, p->n - image));
         T *y = call->y + (image * p->o + o) * p->oh * p->ow;
         TABLE->winograd(y, call->x + (image * p->c + group * g->c) * p->h * p->w,
-                        call->u + group * g->spots * g->wide * g->c, call->bias ? call->bias + o : NULL, first, cafe_min(call->m, g->o - first), g, p,
+                        call->u + group * cafe_winograd_group(g), call->bias ? call->bias + o : NULL, first, cafe_min(call->m, g->o - first), g, p,
                         &b, &strange, scratch);
         if (call->then) ENTRY(winograd_follow)(y, o, cafe_min(call->m, g->o - first), call, &b);
     }
     if (strange) atomic_store(&call->strange, 1);
 }
 
-int ENTRY(winograd)(T *y, const T *x, const T *w, const T *bias, T *u, const struct cafe_conv *p, int64_t m, struct cafe_winograd_weights weights,
-                    const struct cafe_conv_then *then) {
-    struct ENTRY(winograd_call) call = {.y = y, .x = x, .w = w, .bias = bias, .u = u, .p = *p, .g = cafe_winograd(p, m), .weights = weights, .then = then};
+/* Elements of scratch of an item: the sums, then the tiles and the window that they are made of, in whose place the outputs come: all phases of
+ * the output want the tiles. */
+static int64_t ENTRY(winograd_room)(const struct cafe_winograd *g) {
+    const int64_t tiles = cafe_winograd_tiles(g), seen = tiles * g->spots * g->in, window = cafe_winograd_window(g, g->place);
+    const int64_t out = tiles * g->high * g->wide * cafe_winograd_step(g->outs) * g->out + (g->outs > 1 ? seen : 0);
+    return tiles * g->spots * g->out + (seen + window > out ? seen + window : out) + CAFE_WINOGRAD_SLACK;
+}
+
+int ENTRY(winograd)(T *y, const T *x, const T *w, const T *bias, T *u, const struct cafe_conv *p, enum cafe_winograd_kind kind,
+                    struct cafe_winograd_weights weights, const struct cafe_conv_then *then) {
+    struct ENTRY(winograd_call) call = {.y = y, .x = x, .w = w, .bias = bias, .u = u, .p = *p, .weights = weights, .then = then};
     struct cafe_winograd *g = &call.g;
-    const int64_t kernels = p->groups * (g->wide / CAFE_WINOGRAD_RUN) * cafe_ceil_div(g->c, CHANNELS);
-    cafe_for(kernels, 1, 2 * p->o * g->c * g->spots, CAFE_SERIAL_CHEAP, ENTRY(winograd_kernel_task), &call);
+    *g = cafe_winograd(kind, p, weights.turned);
+    const int64_t kernels = p->groups * (g->panels / CAFE_WINOGRAD_RUN) * cafe_ceil_div(g->c, CHANNELS);
+    cafe_for(kernels, 1, 2 * p->o * g->outs * g->depth * g->spots, CAFE_SERIAL_CHEAP, ENTRY(winograd_kernel_task), &call);
     const int64_t threads = cafe_get_num_threads(), wanted = threads == 1 ? 1 : 2 * threads, blocks = p->groups * g->cut.down * g->cut.across;
     g->images = cafe_min(g->images, p->n * blocks / wanted > 1 ? p->n * blocks / wanted : 1);
-    const int64_t items = cafe_ceil_div(p->n, g->images) * blocks, runs = g->wide / CAFE_WINOGRAD_RUN;
+    const int64_t items = cafe_ceil_div(p->n, g->images) * blocks, runs = g->panels / CAFE_WINOGRAD_RUN;
     call.m = (items < wanted ? cafe_ceil_div(runs * items, wanted) : runs) * CAFE_WINOGRAD_RUN;
     call.parts = cafe_ceil_div(g->o, call.m);
-    const int64_t tiles = cafe_winograd_tiles(g), seen = tiles * g->spots * g->in + cafe_winograd_window(g, g->in), out = tiles * g->m * g->m * g->out;
-    call.scratch = tiles * g->spots * g->out + (seen > out ? seen : out) + CAFE_WINOGRAD_SLACK;
+    call.scratch = ENTRY(winograd_room)(g);
     cafe_for(items * call.parts, 1, p->n * p->o * p->oh * p->ow * g->c * 4, CAFE_SERIAL_FMA, ENTRY(winograd_task), &call);
     return ENTRY(winograd_status)(&call);
 }
@@ -142,7 +152,7 @@ static void ENTRY(winograd_weight_grad_task)(void *context, int64_t begin, int64
     int strange = 0;
     for (int64_t i = begin; scratch && i < end; i++) {
         int64_t first = i % s->runs * s->channels, group = i / s->runs % p->groups, grain = i / s->runs / p->groups, image = grain * s->images;
-        TABLE->winograd_weight_grad(call->y + grain * s->result + group * g->o * g->c * 9 + first, call->x + (image * p->o + group * g->o) * p->oh * p->ow,
+        TABLE->winograd_weight_grad(call->y + grain * s->result + group * g->o * g->c * g->kh * g->kw + first, call->x + (image * p->o + group * g->o) * p->oh * p->ow,
                                     call->w + (image * p->c + group * g->c + first) * p->h * p->w, cafe_min(s->images, p->n - image),
                                     cafe_min(s->channels, g->c - first), g, p, &strange, scratch);
     }
@@ -155,17 +165,18 @@ static void ENTRY(winograd_sum_task)(void *context, int64_t begin, int64_t end) 
     for (int64_t grain = 1; grain < call->grains.grains; grain++) TABLE->conv_add(call->y + begin, call->y + grain * call->grains.result + begin, end - begin);
 }
 
-int ENTRY(winograd_weight_grad)(T *dw, const T *dy, const T *x, T *work, const struct cafe_conv *p, int64_t m) {
-    struct ENTRY(winograd_call) call = {.y = work, .x = dy, .w = x, .p = *p, .g = cafe_winograd(p, m), .grains = winograd_grains(p)};
+int ENTRY(winograd_weight_grad)(T *dw, const T *dy, const T *x, T *work, const struct cafe_conv *p, enum cafe_winograd_kind kind) {
+    struct ENTRY(winograd_call) call = {.y = work, .x = dy, .w = x, .p = *p, .grains = winograd_grains(p)};
     struct cafe_winograd *g = &call.g;
     const struct winograd_grains *s = &call.grains;
-    g->in = cafe_winograd_wide(s->channels) + 16;
-    const int64_t tiles = cafe_winograd_tiles(g);
-    call.scratch = g->spots * (g->o * cafe_winograd_wide(s->channels) + tiles * (g->in + g->out)) + CAFE_WINOGRAD_SLACK;
-    call.scratch += cafe_winograd_window(g, g->in > g->out ? g->in : g->out);
+    *g = cafe_winograd(kind, p, 0);
+    g->place = cafe_winograd_whole(s->channels) + 16, g->in = cafe_winograd_wide(g, s->channels);
+    const int64_t tiles = cafe_winograd_tiles(g), taps = g->kh * g->kw;
+    call.scratch = g->spots * (g->o * g->in + tiles * (g->in + g->out)) + CAFE_WINOGRAD_SLACK;
+    call.scratch += cafe_winograd_window(g, g->place > g->out ? g->place : g->out);
     cafe_for(s->grains * p->groups * s->runs, 1, p->n * p->oh * p->ow * s->result / 2, CAFE_SERIAL_FMA, ENTRY(winograd_weight_grad_task), &call);
     cafe_for(s->result, CAFE_GRAIN, s->grains * s->result, CAFE_SERIAL_CHEAP, ENTRY(winograd_sum_task), &call);
-    const int64_t size = sizeof(T), shape[3] = {p->groups, g->o * g->c, 9}, strides[3] = {9 * g->o * g->c * size, size, g->o * g->c * size};
+    const int64_t size = sizeof(T), shape[3] = {p->groups, g->o * g->c, taps}, strides[3] = {taps * g->o * g->c * size, size, g->o * g->c * size};
     cafe_copy_strided(dw, work, 3, shape, strides, size);
     return ENTRY(winograd_status)(&call);
 }

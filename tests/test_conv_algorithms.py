@@ -107,6 +107,7 @@ SHAPES = [
     ((4, 3), (9, 7), geometry(2, 1, dilation=2)),
     ((33, 34), (13, 2), geometry(1)),
     ((18, 40), (4, 61), geometry(4)),
+    ((18, 40), (13, 30), geometry(3, 2, stride=2)),
 ]
 
 
@@ -135,7 +136,7 @@ def test_the_plain_sums_have_the_same_bits(algorithm: str, channels: Any, size: 
 
 @in_c
 def test_auto_looks_at_an_images_sizes() -> None:
-    """Winograd's F(2 × 2) from 16 channels in and out and 36 places on, in F32; else the plain sum's bits."""
+    """For 3 × 3 Winograd's F(2 × 2) from 16 channels in and out and 36 places on, in F32; else the plain sum's bits."""
     for c, o, size, dtype, algorithm in [
         (16, 16, (6, 6), np.float32, "winograd2"),
         (15, 16, (6, 6), np.float32, "implicit"),
@@ -147,6 +148,28 @@ def test_auto_looks_at_an_images_sizes() -> None:
         other = "implicit" if algorithm == "winograd2" else "winograd2"
         for got, same, unlike in zip(*(three(x, w, dy, geometry(algorithm=a)) for a in ("auto", algorithm, other))):
             assert_same_bits(got, same)
+            assert not np.array_equal(got, unlike)
+
+
+@in_c
+def test_auto_weighs_the_transforms_of_phases_and_lines() -> None:
+    """With stride 2, or along one axis: Winograd's where the products saved outweigh them."""
+    for k, stride, channels, size, pays in [
+        ((3, 3), 2, (64, 128), (56, 56), True),
+        ((4, 4), 2, (64, 64), (16, 16), True),
+        ((5, 5), 2, (32, 32), (24, 24), True),
+        ((1, 5), 1, (32, 32), (1, 128), True),
+        ((1, 3), 1, (64, 64), (1, 256), True),
+        ((3, 3), 2, (16, 16), (32, 32), False),
+        ((3, 3), 2, (256, 512), (14, 14), False),
+        ((4, 4), 2, (64, 64), (8, 8), False),
+        ((1, 5), 1, (16, 16), (1, 128), False),
+        ((1, 3), 1, (64, 64), (1, 24), False),
+    ]:
+        x, w, dy, g = kernels_of(k, stride, channels, size, np.float32)
+        auto, plain, tiled = (three(x, w, dy, replace(g, algorithm=a)) for a in ("auto", "implicit", "winograd2"))
+        for got, same, unlike in zip(auto, *((tiled, plain) if pays else (plain, tiled))):
+            assert_same_bits(got, same, f"{k} {stride} {channels} {size}")
             assert not np.array_equal(got, unlike)
 
 
@@ -194,6 +217,81 @@ def test_winograds_bits_do_not_depend_on_threads_or_batch(algorithm: str) -> Non
         for c, o, size, n in [(20, 50, (23, 29), 3), (130, 100, (7, 7), 9), (16, 70, (5, 300), 2), (70, 130, (9, 9), 1)]:
             g = geometry(algorithm=algorithm)
             x, w, dy = operands(c, o, size, g, n)
+            _ffi.set_num_threads(1)
+            alone = three(x, w, dy, g)
+            for threads in (2, 3, 8):
+                _ffi.set_num_threads(threads)
+                for got, expected in zip(three(x, w, dy, g), alone):
+                    assert_same_bits(got, expected, f"{threads} threads")
+            for i in range(n):
+                for got, expected in zip(three(x[i : i + 1], w, dy[i : i + 1], g)[:2], alone):
+                    assert_same_bits(got, expected[i : i + 1], f"image {i}")
+    finally:
+        _ffi.set_num_threads(before)
+
+
+# -- Winograd's: kernels in two phases an axis, and along one axis
+
+
+def kernels_of(
+    k: tuple[int, int], stride: int, channels: tuple[int, int], size: tuple[int, int], dtype: Any, n: int = 2, groups: int = 1
+) -> tuple[Any, ...]:
+    """x, w, a gradient of y, and a geometry that pads by half of the kernel."""
+    rng = np.random.default_rng(sum(k) + stride)
+    g = Geometry((stride, stride), (k[0] // 2, k[1] // 2), (1, 1), groups)
+    x = rng.standard_normal((n, channels[0], *size))
+    w = rng.standard_normal((channels[1], channels[0] // groups, *k)) / np.sqrt(channels[0] * k[0] * k[1])
+    dy = rng.standard_normal(kernels.twins.conv(x, w, None, g).shape)
+    return x.astype(dtype), w.astype(dtype), dy.astype(dtype), g
+
+
+TILED = [((3, 3), 2), ((4, 4), 2), ((3, 4), 2), ((4, 3), 2), ((5, 5), 2), ((6, 6), 2), ((6, 5), 2), *(((1, k), 1) for k in (3, 4, 5, 6))]
+
+
+@pytest.mark.parametrize("padding", [(0, 0), (1, 0), (2, 3), (5, 4)])
+@pytest.mark.parametrize("k, stride", TILED)
+def test_phases_and_lines_compute_the_convolution_and_its_gradients(k: tuple[int, int], stride: int, padding: tuple[int, int]) -> None:
+    """Odd sizes and channels, groups, more padding than the kernel has taps, places that the gradient does not have."""
+    for channels, size, groups in [((11, 7), (7, 9), 1), ((6, 4), (6, 12), 2), ((35, 33), (13, 61), 1), ((40, 70), (21, 8), 2)]:
+        x, w, dy, g = kernels_of(k, stride, channels, size, np.float64, groups=groups)
+        chosen, plain = (replace(g, padding=padding, algorithm=a) for a in ("winograd2", "implicit"))
+        dy = np.random.default_rng(0).standard_normal(kernels.twins.conv(x, w, None, plain).shape)
+        for part in (dy, dy[..., :-1, :], dy[..., :-2]):
+            for got, expected in zip(three(x, w, part, chosen), three(x, w, part, plain)):
+                assert_close(got, expected, 1e-12)
+
+
+@in_c
+@pytest.mark.parametrize("channels", [(16, 16), (64, 128), (512, 40), (40, 300)])
+@pytest.mark.parametrize("k, stride", TILED)
+def test_the_error_of_phases_and_lines(k: tuple[int, int], stride: int, channels: tuple[int, int]) -> None:
+    x, w, dy, g = kernels_of(k, stride, channels, (20, 24) if stride == 2 else (1, 300), np.float32)
+    for got, expected in zip(three(x, w, dy, replace(g, algorithm="winograd2")), exact(x, w, dy, g)):
+        assert distance(got, expected) <= WINOGRAD["winograd2"]
+        assert not np.array_equal(got, expected.astype(np.float32))
+
+
+@in_c
+@pytest.mark.parametrize("k, stride", TILED)
+@pytest.mark.parametrize("value", [np.inf, np.nan, 3e38])
+def test_what_is_not_finite_stays_within_phases_and_lines(k: tuple[int, int], stride: int, value: float) -> None:
+    x, w, dy, g = kernels_of(k, stride, (16, 18), (15, 14), np.float32)
+    x[1, 3, 7, 6] = dy[0, 2, 3, 4] = value
+    w[:, 7] = 0
+    chosen, plain = replace(g, algorithm="winograd2"), replace(g, algorithm="implicit")
+    for got, other in zip(three(x, w, dy, chosen), three(x, w, dy, plain)):
+        assert np.array_equal(np.isfinite(got), np.isfinite(other))
+        assert_same_bits(got[~np.isfinite(other)], other[~np.isfinite(other)])
+
+
+@in_c
+@pytest.mark.parametrize("k, stride", TILED)
+def test_the_bits_of_phases_and_lines_do_not_depend_on_threads_or_batch(k: tuple[int, int], stride: int) -> None:
+    before = _ffi.num_threads()
+    try:
+        for channels, size, n in [((20, 50), (23, 29), 3), ((70, 100), (7, 9), 9), ((16, 70), (6, 300), 2)]:
+            x, w, dy, g = kernels_of(k, stride, channels, size, np.float32, n)
+            g = replace(g, algorithm="winograd2")
             _ffi.set_num_threads(1)
             alone = three(x, w, dy, g)
             for threads in (2, 3, 8):

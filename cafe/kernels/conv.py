@@ -10,9 +10,9 @@ into the other two. `conv_input_grad` is also the transposed convolution. The gr
 `output_padding` adds beyond them is 0.
 
 Bound of each: K · eps times the same sum over absolute values, with K the number of terms. Winograd's algorithms add sums of their own
-making: F(2 × 2) stays within a relative error of 6e-7 (root mean square) in F32, F(4 × 4) within 4e-6, of a tile's size, not an element's.
-Where an infinity or a NaN among their operands, or an overflow of theirs, shows in the output, the elements that are not finite are
-computed again by the plain sum: what is not finite is exactly what is not finite there.
+making: F(2 × 2) and its kin stay within a relative error of 6e-7 (root mean square) in F32, F(4 × 4) within 4e-6, of a tile's size, not an
+element's. Where an infinity or a NaN among their operands, or an overflow of theirs, shows in the output, the elements that are not finite
+are computed again by the plain sum: what is not finite is exactly what is not finite there.
 """
 
 from __future__ import annotations

@@ -43,13 +43,15 @@ def set_conv_algorithm(name: str) -> None:
 
     name: one of
 
-    - `auto`, the default: Winograd's F(2 × 2) where it pays (F32, 3 × 3, no stride or dilation, 16 channels a group in and out or more,
-      36 places or more), the direct sum for one channel a group, else the implicit product. It looks at an image's sizes, never at how
-      many images there are.
+    - `auto`, the default: `winograd2` where it pays (F32, 16 channels a group in and out or more, 36 places or more; other kernels than
+      3 × 3 without a stride where it saves more products than its transforms cost), the direct sum for one channel a group, else the
+      implicit product. It looks at an image's sizes, never at how many images there are.
     - `im2col`: the patches written to memory, then a matrix product.
     - `implicit`: the same product and the same bits; patches are packed as they are needed, never in memory.
     - `winograd2`, `winograd4`: Winograd's F(2 × 2, 3 × 3) and F(4 × 4, 3 × 3), for 3 × 3 kernels without stride or dilation and more than
       one channel a group: 2.25 and 4 times fewer multiplications. In F32 the relative error (root mean square) is at most 6e-7 and 4e-6.
+      Kernels of 3 to 6 taps along one axis (1.6 to 2.2 times fewer), and with stride 2 of 3 or 4 taps an axis or of 5 or 6 (1.7 to 2.25
+      times fewer), transposed ones too, have kin of the first, within its error; both names stand for these.
     - `direct`: every output runs over what it sees, without a product; the bits of `implicit`.
 
     What an algorithm cannot do is done as `auto` does it: other kernels than Winograd's, half of the gradients. Gradients are computed by

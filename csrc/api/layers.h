@@ -123,11 +123,12 @@ int cafe_linear_backward_f64(double *dx, double *dw, double *db, const double *d
  * Can fail: CAFE_NO_MEMORY; CAFE_NOT_FINITE, when Winograd's algorithm ran and has spread an infinity or a NaN (or overflowed) over
  * elements that the plain sum leaves finite: those that are finite are right, the others are to be computed another way. */
 enum {
-    CAFE_CONV_AUTO = 0,      /* Winograd's F(2x2) where it pays and f32 is wanted, DIRECT for one channel a group, else IMPLICIT */
+    CAFE_CONV_AUTO = 0,      /* WINOGRAD2 where it pays and f32 is wanted, DIRECT for one channel a group, else IMPLICIT */
     CAFE_CONV_IM2COL = 1,    /* the patches in memory, then a product */
     CAFE_CONV_IMPLICIT = 2,  /* the same product, patches packed as they are needed */
-    CAFE_CONV_WINOGRAD2 = 3, /* F(2x2, 3x3): 3 x 3 kernels without stride or dilation, more than one channel a group */
-    CAFE_CONV_WINOGRAD4 = 4, /* F(4x4, 3x3) */
+    CAFE_CONV_WINOGRAD2 = 3, /* F(2x2, 3x3) and its kin: without dilation, more than one channel a group, for 3 x 3 kernels, 1 x 3 to 1 x 6 and, */
+                             /* with stride 2, 3 x 3 to 4 x 4 and 5 x 5 to 6 x 6 */
+    CAFE_CONV_WINOGRAD4 = 4, /* the same, but F(4x4, 3x3) for 3 x 3 without a stride */
     CAFE_CONV_DIRECT = 5     /* no product: each output runs over its window */
 };
 int64_t cafe_conv_work(const int64_t *geometry, int64_t size);
