@@ -31,12 +31,64 @@ static struct matmul_grid matmul_cut(int64_t m, int64_t n) {
 /* Where a group begins; where they end for one more than the last. */
 static int64_t matmul_column(const struct matmul_grid *g, int64_t group) { return cafe_min(g->n, g->panels * group / g->groups * PANEL_COLUMNS); }
 
+static int64_t matmul_matrices(int64_t rank, const int64_t *batch) {
+    int64_t n = 1;
+    for (int64_t d = 0; d < rank; d++) n *= batch[d];
+    return n;
+}
+
 #define REAL f32
 #include "matmul.c"
 #undef REAL
 #define REAL f64
 #include "matmul.c"
 #undef REAL
+
+/* A product with one column as one with one row, as below: there B, which is widened piece by piece, is the large one. */
+static int matmul_halves(int to, int from, uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, struct cafe_matmul p) {
+    if (p.n == 1 && p.m > 1) {
+        const uint16_t *column = w;
+        p = (struct cafe_matmul){1, p.k, p.m, p.b_col, p.b_row, p.a_col, p.a_row, p.m, 0, p.then, p.widen};
+        w = x, x = column;
+    }
+    float *wide_x = work, *wide_bias = wide_x + p.m * p.k, *wide_y = wide_bias + (p.bias_col ? p.n : 1);
+    cafe_cast(from, wide_x, x, p.m * p.k);
+    if (bias) cafe_cast(from, wide_bias, bias, p.bias_col ? p.n : 1);
+    struct cafe_matmul_call_f32 call = {.c = wide_y, .a = wide_x, .b = (const float *)(const void *)w, .bias = bias ? wide_bias : NULL, .p = p};
+    int status = cafe_matmul_run_f32(&call, 1);
+    cafe_cast(to, y, wide_y, p.m * p.n);
+    return status;
+}
+
+static int matmul_batch_halves(int to, int from, uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size,
+                               struct cafe_matmul_call_f32 *call) {
+    float *wide_b = work + a_size, *wide_c = wide_b + b_size;
+    cafe_cast(from, work, a, a_size);
+    cafe_cast(from, wide_b, b, b_size);
+    call->c = wide_c, call->a = work, call->b = wide_b;
+    int64_t matrices = matmul_matrices(call->rank, call->batch);
+    call->a_batch = call->batch + call->rank, call->b_batch = call->a_batch + call->rank;
+    const int64_t size = matrices * call->p.m * call->p.n;
+    int status = cafe_matmul_run_f32(call, matrices);
+    cafe_cast(to, c, wide_c, size);
+    return status;
+}
+
+#define KIND(kind, KIND)                                                                                                                   \
+    int cafe_linear_##kind(uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, int then, int64_t m,        \
+                           int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col) {                             \
+        return matmul_halves(CAFE_F32_##KIND, CAFE_##KIND##_F32, y, work, x, w, bias,                                                      \
+                             (struct cafe_matmul){m, k, n, x_row, x_col, w_col, w_row, n, 1, then, cafe_any->cast_##kind##_f32});          \
+    }                                                                                                                                      \
+    int cafe_matmul_batch_##kind(uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size, int64_t m,  \
+                                 int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t rank,           \
+                                 const int64_t *batch) {                                                                                   \
+        struct cafe_matmul_call_f32 call = {.p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY}, .rank = rank, .batch = batch};  \
+        return matmul_batch_halves(CAFE_F32_##KIND, CAFE_##KIND##_F32, c, work, a, b, a_size, b_size, &call);                              \
+    }
+KIND(f16, F16)
+KIND(bf16, BF16)
+#undef KIND
 #else
 
 struct ENTRY(matmul_call) {
@@ -60,7 +112,8 @@ static void ENTRY(matmul_rectangle)(struct ENTRY(matmul_call) *call, int64_t mat
     T *c = call->c + (matrix * p.m + i) * p.n + j;
     p.m = cafe_min(p.m - i, runs * call->grid.rows);
     p.n = matmul_column(&call->grid, group + groups) - j;
-    TABLE->matmul(c, call->a + a, call->b + b, call->bias ? call->bias + j * p.bias_col : NULL, &p, scratch);
+    const T *from = p.widen ? (const T *)(const void *)((const uint16_t *)(const void *)call->b + b) : call->b + b;
+    TABLE->matmul(c, call->a + a, from, call->bias ? call->bias + j * p.bias_col : NULL, &p, scratch);
 }
 
 static void ENTRY(matmul_task)(void *context, int64_t begin, int64_t end) {
@@ -94,7 +147,7 @@ static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) 
     enum { FEW = 4 }; /* fewer rows wait for B: each takes about as long as so many */
     const struct cafe_matmul *p = &call->p;
     if (matrices * p->m * p->n == 0) return CAFE_OK;
-    if (p->n == 1) ENTRY(matmul_turn)(call);
+    if (p->n == 1 && !p->widen) ENTRY(matmul_turn)(call);
     call->grid = matmul_cut(p->m, p->n);
     cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * (p->m < FEW ? FEW : p->m) * p->n * p->k, CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
     return atomic_load(&call->status);
@@ -109,9 +162,7 @@ int ENTRY(matmul_batch)(T *c, const T *a, const T *b, int64_t m, int64_t k, int6
                         int64_t rank, const int64_t *batch) {
     struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY}};
     call.rank = rank, call.batch = batch, call.a_batch = batch + rank, call.b_batch = batch + 2 * rank;
-    int64_t matrices = 1;
-    for (int64_t d = 0; d < rank; d++) matrices *= batch[d];
-    return ENTRY(matmul_run)(&call, matrices);
+    return ENTRY(matmul_run)(&call, matmul_matrices(rank, batch));
 }
 
 int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int then, int64_t m, int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row,

@@ -5,14 +5,16 @@
 #include <stdint.h>
 
 /* C (m, n) = A (m, k) B (k, n). A and B have any strides, in elements: 0, negative, transposed; C's rows are contiguous. A bias has a
- * value for each column (bias_col 1) or one for all (0). `then` is what follows: CAFE_IDENTITY or a function (cafe_linear). */
+ * value for each column (bias_col 1) or one for all (0). `then` is what follows: CAFE_IDENTITY or a function (cafe_linear). Where there is a
+ * `widen`, for f32 alone, B points to F16 or BF16, of which it makes f32: n contiguous ones at a time, so b_row or b_col is 1. */
 struct cafe_matmul {
     int64_t m, k, n;
     int64_t a_row, a_col, b_row, b_col, c_row, bias_col;
     int then;
+    void (*widen)(void *y, const void *x, int64_t n);
 };
 
-/* Scratch for one call of a body, in bytes: packed blocks of A and B. A huge page. */
+/* Scratch for one call of a body, in bytes: packed blocks of A and B, and some columns of B widened. A huge page. */
 enum { CAFE_MATMUL_SCRATCH = 2 << 20 };
 
 #endif

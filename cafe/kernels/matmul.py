@@ -1,4 +1,4 @@
-"""Matrix products and the fused linear layer (floor 1). Float32 and float64, any strides.
+"""Matrix products and the fused linear layer (floor 1): F32 and F64, any strides; in C F16 and BF16, summed in F32, rounded once.
 
 An element's order of summation depends on k alone: K falls into ⌈k / 192⌉ even blocks, a chain of FMAs in each, the blocks' sums are
 added in order. So a row has the same bits alone and in a batch, on one thread and on many.
@@ -19,6 +19,8 @@ from .base import XP, composition, primitive, twins
 _MATMUL = _ffi.kernel("matmul")
 _MATMUL_BATCH = _ffi.kernel("matmul_batch")
 _LINEAR = _ffi.kernel("linear")
+_LINEAR_HALVES = _ffi.of_halves("linear")
+_BATCH_HALVES = _ffi.of_halves("matmul_batch")
 _LINEAR_BACKWARD = _ffi.kernel("linear_backward")
 _THEN = {name: _ffi.code(name.upper()) for name in ("identity", "relu", "tanh", "sigmoid", "silu", "gelu", "gelu_erf")}
 _IDENTITY = _THEN.pop("identity")
@@ -33,7 +35,7 @@ def matmul(a: Array, b: Array) -> Array:
     dtype = a.dtype
     f = _MATMUL.get(dtype)
     if f is None or b.dtype is not dtype:
-        return twins.matmul(a, b)
+        return _matmul_halves(a, b) if dtype in _LINEAR_HALVES and b.dtype == dtype else twins.matmul(a, b)
     if a.ndim != 2 or b.ndim != 2:
         return _matmul_batch(a, b)
     (m, k), (rows, n) = a.shape, b.shape
@@ -71,7 +73,10 @@ def linear(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
         raise ShapeMismatchBinaryOp("linear (weight, bias)", sizes, b.shape)
     f = _LINEAR.get(dtype)
     if f is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
-        return twins.linear(x, w, b, then)
+        halves = dtype in _LINEAR_HALVES and w.dtype == dtype and (b is None or b.dtype == dtype)
+        if not halves:
+            return twins.linear(x, w, b, then)
+        return _linear_halves(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
     if len(shape) != 2:
         return linear(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
     m = shape[0]
@@ -153,3 +158,44 @@ def _matmul_batch(a: Array, b: Array) -> Array:
     f = _MATMUL_BATCH[dtype]
     _ffi.check(f(c, _ffi.strided(a), _ffi.strided(b), m, k, n, a_row, a_col, b_row, b_col, len(batch), (*batch, *outer_a, *outer_b)))
     return c
+
+
+# -- F16 and BF16, which C takes where they lie without gaps
+
+
+def _linear_halves(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
+    """As linear, of matrices."""
+    dtype, (m, k), n = x.dtype, x.shape, w.shape[0]
+    if not (x.flags.c_contiguous or x.flags.f_contiguous):
+        x = memory.dense(x)
+    if 2 not in w.strides or n == 1:
+        w = memory.dense(w)
+    y: Array = memory.empty((m, n), dtype)
+    work = memory.empty((m * (k + n) + m + n,), _ffi.F32)
+    bias = _ffi.NULL if b is None else b if b.flags.c_contiguous else b.copy()
+    strides = [stride // 2 for stride in (*x.strides, *w.strides)]
+    f, function = _LINEAR_HALVES[dtype], _THEN[then] if then else _IDENTITY
+    _ffi.check(f(y, work, _ffi.strided(x), _ffi.strided(w), bias, function, m, k, n, *strides))
+    return y
+
+
+def _matmul_halves(a: Array, b: Array) -> Array:
+    if a.ndim == 2 and b.ndim == 2 and a.shape[1] == b.shape[0]:
+        return _linear_halves(a, b.T, None)
+    batch, (m, k), (rows, n) = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-2:]
+    if k != rows:
+        return twins.matmul(a.astype(np.float32), b.astype(np.float32))  # which raises
+    dtype, a, b = a.dtype, _without_gaps(a), _without_gaps(b)
+    c: Array = memory.empty((*batch, m, n), dtype)
+    work = memory.empty((a.size + b.size + c.size,), _ffi.F32)
+    *outer_a, a_row, a_col = [stride // 2 for stride in np.broadcast_to(a, (*batch, m, k)).strides]
+    *outer_b, b_row, b_col = [stride // 2 for stride in np.broadcast_to(b, (*batch, k, n)).strides]
+    sizes, strides = (a.size, b.size, m, k, n), (a_row, a_col, b_row, b_col)
+    f = _BATCH_HALVES[dtype]
+    _ffi.check(f(c, work, _ffi.strided(a), _ffi.strided(b), *sizes, *strides, len(batch), (*batch, *outer_a, *outer_b)))
+    return c
+
+
+def _without_gaps(x: Array) -> Array:
+    """x, copied unless its matrices or their transposes lie one after the other."""
+    return x if x.flags.c_contiguous or x.swapaxes(-1, -2).flags.c_contiguous else memory.dense(x)

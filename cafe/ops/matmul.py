@@ -19,7 +19,7 @@ def transposed(xp: XP, x: Array) -> Array:
 class Matmul(Op):
     """a @ b; ∂a = g bᵀ, ∂b = aᵀ g."""
 
-    name, keep, fresh = "matmul", "01", True
+    name, keep, halves, fresh = "matmul", "01", True, True
 
     def forward(self, xp: XP, a: Array, b: Array) -> Array:
         return xp.matmul(a, b)
@@ -34,7 +34,7 @@ class Matmul(Op):
 class Linear(Op):
     """x wᵀ + b: x (…, k), w (n, k), b (n) → (…, n)."""
 
-    name, keep, fresh = "linear", "01", True
+    name, keep, halves, fresh = "linear", "01", True, True
 
     def forward(self, xp: XP, x: Array, w: Array, b: Array | None = None) -> Array:
         return xp.linear(x, w, b)

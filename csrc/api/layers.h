@@ -103,6 +103,18 @@ int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias,
 int cafe_linear_f64(double *y, const double *x, const double *w, const double *bias, int then, int64_t m, int64_t k, int64_t n,
                     int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
 
+/* linear and matmul_batch for F16 and BF16: the result for f32, rounded once. X, and A and B, lie without gaps, in any order of dims; of a_size
+ * and b_size elements, 1 where a dim is repeated. A row or a column of w lies without gaps; w is widened as it is read. `work` holds m (k + n) + n
+ * floats, or a_size + b_size and C's. */
+int cafe_linear_f16(uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, int then, int64_t m, int64_t k,
+                    int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
+int cafe_linear_bf16(uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, int then, int64_t m, int64_t k,
+                     int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
+int cafe_matmul_batch_f16(uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size, int64_t m, int64_t k,
+                          int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
+int cafe_matmul_batch_bf16(uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size, int64_t m, int64_t k,
+                           int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
+
 /* The gradients of linear for dy (m, n), x (m, k), w (n, k), in C order: dx = dy w, dw = dy^T x, db = dy summed over m, with the bits
  * that matmul and sum give. What is NULL is left out. CAFE_NO_MEMORY. */
 int cafe_linear_backward_f32(float *dx, float *dw, float *db, const float *dy, const float *x, const float *w, int64_t m, int64_t k,
