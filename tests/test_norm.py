@@ -89,6 +89,21 @@ def test_neighbours_at_forty_thousand() -> None:
     assert_close(y, [[-1.34163542, -0.447211807, 0.447211807, 1.34163542]], 2e-7)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [16, 768, 5000])
+def test_the_variance_of_a_row_of_neighbours(n: int, dtype: type, rng: np.random.Generator) -> None:
+    """All elements are one number but the fourth, which is the next: the mean's rounding is as large as their spread."""
+    x = np.repeat(rng.uniform(1, 1000, (64, 1)).astype(dtype), n, 1)
+    x[:, 3] = np.nextafter(x[:, 3], dtype(2000))
+    wanted = np.full((64, n), -1 / np.sqrt(n - 1))
+    wanted[:, 3] = np.sqrt(n - 1)
+
+    ones, zeros = Tensor(np.ones(n, dtype)), Tensor(np.zeros(n, dtype))
+    bound = 16 * np.finfo(dtype).eps * np.sqrt(n)
+    assert_close(ops.layer_norm(Tensor(x), ones, zeros, 1e-60), wanted, bound)
+    assert_close(GroupNorm(ones.narrow(0, 0, 1), zeros.narrow(0, 0, 1), 1, 1, 1e-60)(Tensor(x[:, None])).squeeze(1), wanted, bound)
+
+
 @pytest.mark.parametrize("value", [1234.0, 1234.567, 1e8, -3e-8, 0.1])
 @pytest.mark.parametrize("n", [1, 3, 7, 256, 1000])
 def test_a_constant_row_is_zero_exactly(value: float, n: int) -> None:

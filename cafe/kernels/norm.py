@@ -5,7 +5,8 @@ either may be None.
 
 The mean comes in two pieces. `mean` is rounded like any number; of values near 10⁴ that differ by 10⁻³ it is off by half of their spread.
 So the mean of x − mean, which is exact to many more digits, is kept as well: `rest`. The variance is that of (x − mean) − rest,
-and of n values it is Σ(…)² / n.
+and of n values it is Σ(…)² / n. C takes it from the sums of d = x − mean and d² in one walk, Σd² / n − rest², wherever rest² is less than a
+sixteenth of it.
 
 The backwards take `need`, three bools: whether the gradients of x, w and b are wanted; the others are None. Those of w and b are summed in
 fixed grains.
