@@ -76,7 +76,9 @@ def div_ref(a: Array, b: Array) -> Array:
         return np.divide(a, b)
     if not np.all(b):
         raise Error("integer division by zero in div")
-    quotient = np.floor_divide(a, b)
+    quotient: Array = np.floor_divide(a, b)
+    if a.dtype.kind == "u":
+        return quotient
     inexact = quotient * b != a
     y: Array = quotient + (inexact & ((a < 0) != (b < 0))).astype(a.dtype)
     return y
