@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from expect import raises
 
 from cafe import DType, Tensor, Var
-from cafe.errors import CannotSetVar, DTypeMismatchBinaryOp, ShapeMismatchBinaryOp
+from cafe.errors import CannotSetVar, DTypeMismatchBinaryOp, ShapeMismatchBinaryOp, VersionMismatch
 from cafe.testing import assert_close
 
 
@@ -133,3 +136,48 @@ def test_known_gradients() -> None:
     for name, (f, slope) in cases.items():
         x = Var(at, "f64")
         assert_close(f(x).sum_all().backward()[x], slope(np.array(at)), 1e-14, name)
+
+
+# -- a variable's memory seen from outside
+
+
+@pytest.mark.parametrize(
+    "through",
+    [
+        lambda v: v.detach(),
+        lambda v: Tensor.from_numpy(v.numpy()),
+        lambda v: Tensor.from_numpy(v.detach().numpy()[::-1][::-1]),
+        lambda v: Tensor.from_numpy(np.asarray(v)),
+        lambda v: Tensor.from_numpy(Tensor.from_numpy(v.numpy()).numpy()),
+        lambda v: Tensor.from_dlpack(v),
+        lambda v: Tensor.from_dlpack(Tensor.from_numpy(v.numpy())),
+        lambda v: v.as_detached_tensor().reshape((1, 2)).squeeze(0),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["f32", "f64", "f16"])
+def test_every_view_of_a_variable_follows_set_and_is_watched(through: Callable[[Var], Tensor], dtype: str) -> None:
+    v, x = Var([1.0, 2.0], dtype=dtype), Var([3.0, 4.0], dtype=dtype)
+    seen = through(v)
+    assert not seen.track_op()
+    y = (x * seen).sum_all()
+    v.set(Tensor([5.0, 6.0], dtype=dtype))
+    assert seen.tolist() == [5.0, 6.0]
+    with pytest.raises(VersionMismatch):
+        y.backward()
+    assert (x * seen).sum_all().backward()[x].tolist() == [5.0, 6.0]
+
+
+def test_a_copy_is_nobodys_memory() -> None:
+    v, x = Var([1.0, 2.0]), Var([3.0, 4.0])
+    for copied in (Tensor.from_numpy(v.numpy().copy()), Tensor.from_numpy(v.numpy() * 1.0), Tensor(v.numpy()), Var.from_numpy(v.numpy())):
+        y = (x * copied.detach()).sum_all()
+        v.set(v * 2.0)
+        assert y.backward()[x].tolist() == copied.tolist()
+
+
+def test_what_a_variable_shows_cannot_be_written() -> None:
+    for v in (Var([[1.0, 2.0]]), Var([[1.0, 2.0]], dtype="bf16"), Var(np.zeros((2, 0), np.float32)), Var(1.0)):
+        shown = v.t().numpy() if v.rank == 2 else v.numpy()
+        assert not shown.flags.writeable and shown.dtype == v.dtype.numpy and shown.shape == (v.t().shape if v.rank == 2 else ())
+        assert shown.size == 0 or np.shares_memory(shown, v._data)
+        assert type(shown) is np.ndarray and shown.tolist() == (v.t() if v.rank == 2 else v)._data.tolist()

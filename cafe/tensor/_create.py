@@ -14,10 +14,10 @@ from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp, helped
 from cafe.kernels import copy, normal, uniform
 from cafe.kernels.memory import full, zeros
-from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, whole
+from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, shares_memory, whole
 
 from .base import Base, check_tensors, named_type, taken, wrap
-from .convert import check_device, default_dtype, number_for, real, shaped, to_array
+from .convert import check_device, default_dtype, number_for, owner, real, shaped, to_array
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -362,6 +362,9 @@ class CreateMethods(Base):
     def from_numpy(cls, array: Array) -> Tensor:
         """A tensor over an array's own memory (a bool array as U8): a later write to the array is seen. Other byte orders are copied.
 
+        Over a variable's memory (`v.numpy()`) it follows `set` as `v.detach()` does, and a backward that needs the old numbers raises
+        VersionMismatch. Of what is written to other arrays nobody is told.
+
         Shape: the array's, with its strides.
         Raises: UnsupportedDTypeForOp for a dtype that cafe lacks, TypeError for what is no ndarray.
         Source: ours.
@@ -376,7 +379,10 @@ class CreateMethods(Base):
         if not isinstance(array, np.ndarray):
             raise helped(TypeError(f"from_numpy: expected an ndarray, found {named_type(array)}"), taken(array))
         found = from_numpy_dtype(array.dtype, "from_numpy").numpy
-        return cls._made(array.view(np.uint8) if array.dtype == np.bool_ else array.astype(found, copy=False))  # type: ignore[no-any-return]
+        made = cls._made(array.view(np.uint8) if array.dtype == np.bool_ else array.astype(found, copy=False))
+        if made._version is None and shares_memory(made._data, array):
+            made._version = owner(array)
+        return made  # type: ignore[no-any-return]
 
     @classmethod
     def from_dlpack(cls, source: Any) -> Tensor:
@@ -392,7 +398,10 @@ class CreateMethods(Base):
         """
         if not hasattr(source, "__dlpack__"):
             raise TypeError(f"from_dlpack: expected what has `__dlpack__`, found {type(source).__name__}")
-        return cls.from_numpy(np.from_dlpack(source))
+        made = cls.from_numpy(np.from_dlpack(source))
+        if isinstance(source, Base) and made._version is None:
+            made._version = source._version
+        return made
 
     def zeros_like(self) -> Tensor:
         """Zeros of this shape and dtype.

@@ -13,6 +13,7 @@ from cafe.errors import Error, UnexpectedDType, UnsupportedDTypeForOp, show
 from cafe.shape import check_rank
 
 from .base import Base
+from .convert import shown
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -108,6 +109,8 @@ class OutMethods(Base):
     def numpy(self) -> Array:
         """A read-only view of the numbers as an ndarray; copy it to write. BF16 has the dtype of ml_dtypes.
 
+        That of a variable shows what is set later; `from_numpy` of it is `detach()`.
+
         Shape: the same.
 
         >>> import cafe
@@ -115,9 +118,7 @@ class OutMethods(Base):
         array([[1, 3],
                [2, 4]])
         """
-        view = self._data.view()
-        view.flags.writeable = False
-        return view
+        return shown(self._data, self._version)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False and dtype is not None and np.dtype(dtype) != self._data.dtype:

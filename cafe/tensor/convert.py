@@ -12,6 +12,7 @@ from cafe.dtype import Array, DType, DTypeLike, as_dtype, dtype_of, from_numpy_d
 from cafe.errors import Error, IntegerOverflow, helped, show
 from cafe.kernels import memory
 from cafe.shape import ShapeLike, parse_shape
+from cafe.tape import Version
 
 from .base import Base, named_type, taken
 
@@ -125,6 +126,32 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any]) -> None:
             return
         for item in data:
             _flatten(item, shape[1:], flat)
+
+
+class Memory:
+    """A variable's memory as NumPy is shown it. Arrays over it, and their views, have this below them, which says whose it is."""
+
+    __slots__ = ("__array_interface__", "data", "version")
+
+    def __init__(self, data: Array, version: Version) -> None:
+        self.data, self.version = data, version
+        self.__array_interface__ = {**data.__array_interface__, "data": (data.__array_interface__["data"][0], True)}  # read-only
+
+
+def shown(data: Array, version: Version | None) -> Array:
+    """A read-only view; over a variable's memory one by which `owner` finds the variable's version."""
+    if version is not None:
+        return np.asarray(Memory(data, version)).view(data.dtype)
+    view = data.view()
+    view.flags.writeable = False
+    return view
+
+
+def owner(array: Any) -> Version | None:
+    """The version of the variable whose memory an array sees; None where NumPy was shown none."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array.version if isinstance(array, Memory) else None
 
 
 def number_for(array: Array, value: Any, op: str) -> float | int:
