@@ -131,7 +131,7 @@ _CPU = Device.Cpu = Device()
 def manual_seed(seed: int) -> None:
     """Seeds every random number of cafe: initial weights, dropout masks, `rand`, `randn`.
 
-    The same seed gives the same numbers on any number of threads and on both backends.
+    The same seed gives the same numbers on any number of threads and on both backends; normal ones differ in the last places of F64.
 
     Raises: TypeError for what is no int.
 

@@ -6,34 +6,6 @@
 #include "strided.h"
 #include "threads.h"
 
-struct pow_call {
-    float *y;
-    const float *a, *b;
-    int64_t fixed;
-    double e;
-};
-
-static void pow_task(void *context, int64_t begin, int64_t end) {
-    struct pow_call *c = context;
-    const float *a = c->fixed == CAFE_FIRST ? c->a : c->a + begin, *b = c->fixed == CAFE_SECOND ? c->b : c->b + begin;
-    cafe_any->pow_f32(c->y + begin, a, b, end - begin, c->fixed);
-}
-
-void cafe_pow_f32(float *y, const float *a, const float *b, int64_t n, int fixed) {
-    struct pow_call c = {y, a, b, fixed, 0};
-    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, pow_task, &c);
-}
-
-static void powf_task(void *context, int64_t begin, int64_t end) {
-    struct pow_call *c = context;
-    cafe_any->powf_f32(c->y + begin, c->a + begin, end - begin, c->e);
-}
-
-void cafe_powf_f32(float *y, const float *x, int64_t n, double e) {
-    struct pow_call c = {y, x, 0, 0, e};
-    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, powf_task, &c);
-}
-
 #define REAL f32
 #include "elementwise.c"
 #undef REAL
@@ -79,6 +51,31 @@ void ENTRY(slope)(int op, T *dx, const T *g, const T *x, int64_t n, int fixed, d
     c.stream = cafe_streams(3 * n * (int64_t)sizeof(T)) && dx != g && dx != x;
     cafe_for(n, CAFE_GRAIN, n, op < CAFE_SILU_BACKWARD ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, ENTRY(binary_task), &c);
 }
+
+#define POW E2(pow, REAL)
+#define POWF E2(powf, REAL)
+static void ENTRY(pow_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    const T *a = c->fixed == CAFE_FIRST ? c->a : c->a + begin, *b = c->fixed == CAFE_SECOND ? c->b : c->b + begin;
+    cafe_any->POW((T *)c->y + begin, a, b, end - begin, c->fixed);
+}
+
+void ENTRY(pow)(T *y, const T *a, const T *b, int64_t n, int fixed) {
+    ENTRY(map_call) c = {.y = y, .a = a, .b = b, .fixed = fixed};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, ENTRY(pow_task), &c);
+}
+
+static void ENTRY(powf_task)(void *context, int64_t begin, int64_t end) {
+    ENTRY(map_call) *c = context;
+    cafe_any->POWF((T *)c->y + begin, c->a + begin, end - begin, c->first);
+}
+
+void ENTRY(powf)(T *y, const T *x, int64_t n, double e) {
+    ENTRY(map_call) c = {.y = y, .a = x, .first = e};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, ENTRY(powf_task), &c);
+}
+#undef POW
+#undef POWF
 
 static void ENTRY(compare_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(map_call) *c = context;

@@ -4,18 +4,24 @@
 #include <math.h>
 #include <string.h>
 
+#include "dispatch.h"
 #include "cafe.h"
 #include "entry.h"
 #include "threads.h"
 
-enum { WORDS = 4, SIDE = 4 /* blocks side by side: one's multiplications wait for each other */, RUN = SIDE * WORDS };
+/* Blocks go side by side: one's multiplications wait for each other. Two are what sixteen registers hold: four take twice as long a word. */
+enum { WORDS = 4, SIDE = 2, RUN = SIDE * WORDS };
 
-static uint64_t multiply_high(uint64_t a, uint64_t b) {
+/* The lower half of a b, and the upper one. */
+static uint64_t multiply(uint64_t *high, uint64_t a, uint64_t b) {
 #ifdef __SIZEOF_INT128__
-    return (uint64_t)(((unsigned __int128)a * b) >> 64);
+    unsigned __int128 product = (unsigned __int128)a * b;
+    *high = (uint64_t)(product >> 64);
+    return (uint64_t)product;
 #else
     uint64_t low = UINT32_MAX, cross = (a & low) * (b & low) >> 32, m = (a >> 32) * (b & low) + cross, k = (a & low) * (b >> 32) + (m & low);
-    return (a >> 32) * (b >> 32) + (m >> 32) + (k >> 32);
+    *high = (a >> 32) * (b >> 32) + (m >> 32) + (k >> 32);
+    return a * b;
 #endif
 }
 
@@ -25,11 +31,12 @@ static void philox(uint64_t *words, uint64_t key, uint64_t counter) {
     for (int s = 0; s < SIDE; s++) x[s][0] = counter + (uint64_t)s, x[s][1] = x[s][2] = x[s][3] = 0;
     for (int round = 0; round < 10; round++) {
         for (int s = 0; s < SIDE; s++) {
-            uint64_t a = x[s][0], c = x[s][2];
-            x[s][0] = multiply_high(0xCA5A826395121157u, c) ^ x[s][1] ^ k0;
-            x[s][1] = 0xCA5A826395121157u * c;
-            x[s][2] = multiply_high(0xD2E7470EE14C6C93u, a) ^ x[s][3] ^ k1;
-            x[s][3] = 0xD2E7470EE14C6C93u * a;
+            uint64_t above, above_too, c = multiply(&above, 0xCA5A826395121157u, x[s][2]);
+            uint64_t a = multiply(&above_too, 0xD2E7470EE14C6C93u, x[s][0]);
+            x[s][0] = above ^ x[s][1] ^ k0;
+            x[s][1] = c;
+            x[s][2] = above_too ^ x[s][3] ^ k1;
+            x[s][3] = a;
         }
         k0 += 0x9E3779B97F4A7C15u;
         k1 += 0xBB67AE8584CAA73Bu;
@@ -44,23 +51,42 @@ struct random_call {
     double low, high, kept;
 };
 
+/* n numbers of a run to their place: all of them but at the end. */
+static inline void put(void *y, const void *made, int64_t n, size_t size) {
+    if (n == RUN) memcpy(y, made, RUN * size);
+    else memcpy(y, made, (size_t)n * size);
+}
+
 /* Items are runs of RUN words. */
 static void uniform_task(void *context, int64_t begin, int64_t end) {
     struct random_call *c = context;
     uint64_t words[RUN];
+    double made[RUN], low = c->low, high = c->high;
     for (int64_t run = begin; run < end; run++) {
         philox(words, c->key, c->first + 1 + (uint64_t)run * SIDE);
-        double *y = (double *)c->y + run * RUN;
-        for (int i = 0; i < cafe_min(RUN, c->n - run * RUN); i++) {
-            double value = c->low + (c->high - c->low) * ((double)(words[i] >> 11) * 0x1p-53);
-            y[i] = value < c->high || c->high <= c->low ? value : c->low; /* rounding may reach the end */
+        for (int i = 0; i < RUN; i++) {
+            double value = low + (high - low) * ((double)(int64_t)(words[i] >> 11) * 0x1p-53);
+            made[i] = value < high || high <= low ? value : low; /* rounding may reach the end */
         }
+        put((double *)c->y + run * RUN, made, cafe_min(RUN, c->n - run * RUN), sizeof *made);
     }
 }
 
 void cafe_uniform(double *y, int64_t n, uint64_t key, uint64_t first, double low, double high) {
     struct random_call c = {y, n, key, first, low, high, 0};
     cafe_for(cafe_ceil_div(n, RUN), CAFE_GRAIN / RUN, n, CAFE_SERIAL_EXP, uniform_task, &c);
+}
+
+static void normal_task(void *context, int64_t begin, int64_t end) {
+    struct random_call *c = context;
+    double *u = c->y;
+    cafe_any->normal(u + begin, u + c->n + begin, end - begin, c->low, c->high);
+}
+
+void cafe_normal(double *y, int64_t pairs, uint64_t key, uint64_t first, double mean, double std) {
+    struct random_call c = {y, pairs, key, first, mean, std, 0};
+    cafe_uniform(y, 2 * pairs, key, first, 0, 1);
+    cafe_for(pairs, CAFE_GRAIN, pairs, CAFE_SERIAL_EXP / 4, normal_task, &c);
 }
 
 #define REAL f32
@@ -74,13 +100,13 @@ void cafe_uniform(double *y, int64_t n, uint64_t key, uint64_t first, double low
 /* A word is kept when its 53 bits, as a fraction, reach `low`: the same as a comparison of whole numbers. */
 static void ENTRY(keep_mask_task)(void *context, int64_t begin, int64_t end) {
     struct random_call *c = context;
-    uint64_t words[RUN], from = (uint64_t)ceil(c->low * 0x1p53);
-    T kept = (T)c->kept;
+    uint64_t words[RUN];
+    int64_t from = (int64_t)ceil(c->low * 0x1p53);
+    T made[RUN], kept = (T)c->kept;
     for (int64_t run = begin; run < end; run++) {
         philox(words, c->key, c->first + 1 + (uint64_t)run * SIDE);
-        T *y = (T *)c->y + run * RUN;
-        int64_t n = cafe_min(RUN, c->n - run * RUN);
-        for (int64_t i = 0; i < n; i++) y[i] = words[i] >> 11 >= from ? kept : 0;
+        for (int i = 0; i < RUN; i++) made[i] = (int64_t)(words[i] >> 11) >= from ? kept : 0;
+        put((T *)c->y + run * RUN, made, cafe_min(RUN, c->n - run * RUN), sizeof *made);
     }
 }
 

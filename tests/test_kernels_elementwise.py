@@ -71,15 +71,56 @@ def test_powers_have_cs_special_cases() -> None:
         assert np.array_equal(kernels.powf(column.astype(np.float32), e), wanted, equal_nan=True), e
 
 
+def bases_and_exponents(kind: str) -> tuple[Array, Array]:
+    """20,000 pairs whose power is a number of F64, near the ends of its range as often as not."""
+    rng, n = np.random.default_rng(11), 20000
+    bases = {
+        "usual": rng.uniform(0.1, 10, n),
+        "wide": np.exp(rng.uniform(-700, 700, n)),
+        "near 1": 1 + 1e-3 * rng.standard_normal(n),
+        "nearer 1": 1 + 1e-9 * rng.standard_normal(n),
+        "either side of 1": rng.uniform(0.5, 2, n),
+        "subnormal": rng.integers(1, 2**52, n).view(np.float64),
+    }
+    a = bases[kind]
+    return a, rng.uniform(-708, 709, n) / np.log(a)
+
+
+@pytest.mark.parametrize("kind", ["usual", "wide", "near 1", "nearer 1", "either side of 1", "subnormal"])
+def test_powers_of_f64_are_within_an_ulp(kind: str) -> None:
+    a, b = bases_and_exponents(kind)
+    wanted = np.power(a.astype(REAL), b.astype(REAL))
+    assert in_ulps(kernels.pow(a, b), wanted) <= 1.0
+    assert in_ulps(kernels.pow(a, b / 300), np.power(a.astype(REAL), (b / 300).astype(REAL))) <= 1.0
+    assert np.array_equal(kernels.pow(a, np.full_like(a, 1.7)), kernels.powf(a, 1.7))
+
+
+def test_powers_of_f64_at_the_ends() -> None:
+    bases = [0.0, -0.0, 1.0, -1.0, 4.0, -2.0, 0.25, -0.5, INF, -INF, NAN, 5e-324, -5e-324, 1e308, -1e308, 2.0**-1022, 1 + 2.0**-52]
+    exponents = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 2.0**53 - 1, 2.0**53, 2.0**51 + 0.5, 1e300, INF, -INF, NAN, 5e-324]
+    a, b = (v.copy() for v in np.meshgrid(bases, exponents))
+    wanted, got = kernels.twins.pow(a, b), kernels.pow(a, b)
+    assert np.allclose(got, wanted, rtol=2.0**-52, atol=0, equal_nan=True)
+    assert np.array_equal(np.isfinite(got), np.isfinite(wanted)) and np.array_equal(got == 0, wanted == 0)
+    assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(wanted)[~np.isnan(wanted)])
+    tiny = np.exp2(REAL(-1022) - np.linspace(0, 53, 1000).astype(REAL)).astype(np.float64)
+    assert np.all(np.abs(kernels.powf(np.sqrt(tiny), 2.0) - np.sqrt(tiny).astype(REAL) ** 2) <= 5e-324)
+    whole = np.arange(1.0, 300.0)
+    assert np.array_equal(kernels.powf(whole, 3.0), whole**3) and np.array_equal(kernels.powf(whole * whole, 0.5), whole)
+
+
 def test_powers_broadcast() -> None:
-    a, b = np.abs(np.random.default_rng(3).standard_normal((2, 7, 1))).astype(np.float32)
-    assert np.array_equal(kernels.pow(a, b.T), kernels.pow(np.repeat(a, 7, 1), np.repeat(b.T, 7, 0)))
-    assert kernels.pow(a[:0], b[:0]).shape == (0, 1)
+    for dtype in FLOATS:
+        a, b = np.abs(np.random.default_rng(3).standard_normal((2, 7, 1))).astype(dtype)
+        assert np.array_equal(kernels.pow(a, b.T), kernels.pow(np.repeat(a, 7, 1), np.repeat(b.T, 7, 0)))
+        assert np.array_equal(kernels.pow(a, b[:1, :1]), kernels.pow(a, np.repeat(b[:1], 7, 0)))
+        assert kernels.pow(a[:0], b[:0]).shape == (0, 1)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("n", LENGTHS)
-def test_tails_have_the_bits_of_the_middle(n: int) -> None:
-    a, b = np.abs(np.random.default_rng(4).standard_normal((2, 99))).astype(np.float32)
+def test_tails_have_the_bits_of_the_middle(n: int, dtype: Any) -> None:
+    a, b = np.abs(np.random.default_rng(4).standard_normal((2, 99))).astype(dtype)
     assert np.array_equal(kernels.pow(a, b)[:n], kernels.pow(a[:n].copy(), b[:n].copy()))
     assert np.array_equal(kernels.powf(a, 0.3)[:n], kernels.powf(a[:n].copy(), 0.3))
 
@@ -139,6 +180,7 @@ def test_places_of_extremes_are_numpys(shape: tuple[int, ...], dtype: Any) -> No
 def test_threads_do_not_show() -> None:
     x = np.random.default_rng(7).standard_normal((700, 300)).astype(np.float32)
     same_on_threads(lambda: (kernels.sin(x), kernels.cos(1e6 * x), kernels.powf(np.abs(x), 0.3), kernels.argmax(x, 0, False)))
+    same_on_threads(lambda: (kernels.powf(np.abs(x).astype(np.float64), 0.3), kernels.pow(np.abs(x), x), kernels.pow(x, x[:1, :1])))
     same_on_threads(lambda: (kernels.argmin(x, 1, False), kernels.max(x, 0, False), kernels.sum(x, (0,), False), kernels.gelu_erf(x)))
 
 

@@ -24,6 +24,7 @@ Two: TypeAlias = Callable[[Array, Array], Array]
 _UNARY = _ffi.kernel("unary") | _ffi.of_halves("unary")
 _BINARY = _ffi.kernel("binary") | _ffi.of_halves("binary")
 _BINARY_STRIDED = _ffi.kernel("binary_strided") | _ffi.of_halves("binary_strided")
+_POW, _POWF = _ffi.kernel("pow"), _ffi.kernel("powf")
 _SLOPE = _ffi.kernel("slope")
 _COMPARE = _ffi.kernel("compare")
 _COMPARE_STRIDED = _ffi.kernel("compare_strided")
@@ -138,25 +139,27 @@ def comparing(otherwise: Two) -> Two:
 
 
 def power(a: Array, b: Array) -> Array | None:
-    """a^b of F32, broadcast."""
-    if not (_ffi.ready(a, b) and a.dtype is _ffi.F32):
+    """a^b, broadcast."""
+    f = _POW.get(a.dtype)
+    if f is None or b.dtype != a.dtype:
         return None
     a, b, shape, fixed = _operands(a, b)
     if fixed is None:
         a, b, fixed = memory.dense(np.broadcast_to(a, shape)), memory.dense(np.broadcast_to(b, shape)), _NEITHER
     y: Array = memory.empty(shape, a.dtype)
     if y.size:
-        _ffi.lib.cafe_pow_f32(y, a, b, y.size, fixed)
+        f(y, a, b, y.size, fixed)
     return y
 
 
 def powf(x: Array, e: float) -> Array | None:
-    """x^e of F32."""
-    if not (_ffi.ready(x) and x.dtype is _ffi.F32):
+    """x^e."""
+    f = _POWF.get(x.dtype)
+    if f is None:
         return None
     x = memory.dense(x)
     y: Array = memory.empty(x.shape, x.dtype)
-    _ffi.lib.cafe_powf_f32(y, x, x.size, e)
+    f(y, x, x.size, e)
     return y
 
 

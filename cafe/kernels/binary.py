@@ -107,7 +107,7 @@ def minimum_ref(a: Array, b: Array) -> Array:
 
 
 def pow(a: Array, b: Array) -> Array:
-    """a^b, C's `pow` in its special cases: a^0 and 1^b are 1, a negative base takes whole exponents. In C for F32."""
+    """a^b, C's `pow` in its special cases: a^0 and 1^b are 1, a negative base takes whole exponents. Within 1 ulp."""
     y = _elementwise.power(a, b)
     return pow_ref(a, b) if y is None else y
 

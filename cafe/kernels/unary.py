@@ -297,7 +297,7 @@ def gelu_erf_ref(xp: XP, x: Array) -> Array:
 
 
 def powf(x: Array, e: float) -> Array:
-    """x^e for a fixed exponent, C's `pow` in its special cases: x^0 is 1, a negative base takes whole exponents. In C for F32."""
+    """x^e for a fixed exponent, as `pow`: x^0 is 1, a negative base takes whole exponents. Within 1 ulp."""
     y = _elementwise.powf(x, e)
     return powf_ref(x, e) if y is None else y
 

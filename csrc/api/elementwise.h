@@ -39,9 +39,11 @@ void cafe_binary_f64(int op, double *y, const double *a, const double *b, int64_
 void cafe_slope_f32(int op, float *dx, const float *g, const float *x, int64_t n, int fixed, double first, double second);
 void cafe_slope_f64(int op, double *dx, const double *g, const double *x, int64_t n, int fixed, double first, double second);
 
-/* y = a^b and x^e, n elements, with C's special cases, computed in f64 and rounded once. In place where the operand is an array. */
+/* y = a^b and x^e, n elements, with C's special cases: f32 computed in f64 and rounded once, f64 within 1 ulp. In place where the operand is an array. */
 void cafe_pow_f32(float *y, const float *a, const float *b, int64_t n, int fixed);
+void cafe_pow_f64(double *y, const double *a, const double *b, int64_t n, int fixed);
 void cafe_powf_f32(float *y, const float *x, int64_t n, double e);
+void cafe_powf_f64(double *y, const double *x, int64_t n, double e);
 
 /* y = 1 where the relation holds, else 0; a NaN is unequal to everything. */
 void cafe_compare_f32(int op, uint8_t *y, const float *a, const float *b, int64_t n, int fixed);

@@ -62,12 +62,15 @@ int cafe_scatter_add_f64(double *y, const double *source, const void *ids, int k
 enum { CAFE_SORT_U8, CAFE_SORT_U32, CAFE_SORT_I16, CAFE_SORT_I32, CAFE_SORT_I64, CAFE_SORT_F16, CAFE_SORT_BF16, CAFE_SORT_F32, CAFE_SORT_F64 };
 int cafe_sort(void *y, uint32_t *ids, const void *x, int kind, int64_t rows, int64_t n, int64_t size, int descending);
 
-/* ---- random numbers: random.c ---- */
+/* ---- random numbers: bodies/random.inc, random.c ---- */
 
 /* Numbers i of the Philox generator with `key`, counted from the four that the counter value after `first` gives: y (n) in
  * low <= y < high, and y = kept with probability 1 - p_drop, else 0; 0 <= p_drop < 1. */
 void cafe_uniform(double *y, int64_t n, uint64_t key, uint64_t first, double low, double high);
 void cafe_keep_mask_f32(float *y, int64_t n, uint64_t key, uint64_t first, double p_drop, double kept);
 void cafe_keep_mask_f64(double *y, int64_t n, uint64_t key, uint64_t first, double p_drop, double kept);
+
+/* y (2 pairs) = the first 2 pairs numbers between 0 and 1 made normal, each of the first half with its like in the second: Box and Muller. */
+void cafe_normal(double *y, int64_t pairs, uint64_t key, uint64_t first, double mean, double std);
 
 #endif

@@ -149,6 +149,21 @@ def fit_log(bits: int, degree: int) -> None:
     report("log", "(ln(1 + f) / s - 2) / s^2 in s^2 <= 1/9", fit(q, lambda z: z / 2, degree, mpf(0), mpf(1) / 9, bits), bits)
 
 
+def fit_pow(bits: int, degree: int) -> None:
+    """ln(1 + f) = 2 s + (2/3) s^3 + (2/5) s^5 + s^7 q(s^2), s = f / (2 + f), for 1 + f in [sqrt 1/2, sqrt 2]; relative error of q."""
+
+    def q(z: mpf) -> mpf:
+        s = mp.sqrt(z)
+        if z < mpf(10) ** -9:
+            return mpf(2) / 7 + 2 * z / 9 + 2 * z * z / 11
+        return (((2 * mp.atanh(s) / s - 2) / z - mpf(2) / 3) / z - mpf(2) / 5) / z
+
+    root = mp.sqrt(2)
+    top = ((root - 1) / (root + 1)) ** 2 * mpf("1.0005")
+    what = "(((ln(1 + f) / s - 2) / s^2 - 2/3) / s^2 - 2/5) / s^2 in s^2 <= 0.0295"
+    report("pow", what, fit(q, lambda z: 1 / q(z), degree, mpf(0), top, bits), bits)
+
+
 def fit_tanh(bits: int, degree: int) -> None:
     """tanh x = x + x^3 q(x^2) on |x| <= 0.625; relative error."""
 
@@ -296,6 +311,7 @@ def main() -> None:
     fit_exp(53, 10, 41)
     exp_limits(53, "-746.0", "710.0")
     fit_log(53, 10)
+    fit_pow(53, 6)
     fit_tanh(53, 12)
     fit_erf(53, 13)
     fit_tail(53, 22, "39")
