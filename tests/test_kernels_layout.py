@@ -127,7 +127,7 @@ def test_every_bit_goes_through() -> None:
 def test_large_zeros_are_zeros_after_others_lay_there() -> None:
     for shape in ((300, 300), (65536 + 1,), (1 << 20,)):
         memory.empty(shape, np.dtype(np.float32))[...] = 1.0
-        assert not memory.zeros(shape, np.dtype(np.float32)).any()
+        assert not memory.cleared(shape, np.dtype(np.float32)).any()
 
 
 @pytest.mark.parametrize("counts", [(2,), (1, 3), (2, 3), (2, 1, 2), (0, 2), (1, 1), (3, 2, 2, 2)])

@@ -30,7 +30,6 @@ _COMPARE = _ffi.kernel("compare")
 _COMPARE_STRIDED = _ffi.kernel("compare_strided")
 _WHERE = _ffi.kernel("where")
 _U8 = np.dtype(np.uint8)
-_MAX_DIMS = 8
 _WORTH_DENSE = 4096  # elements from which an operand that lies askew is better copied row-major than gathered
 _NEITHER, _FIRST, _SECOND = 0, 1, 2
 
@@ -213,7 +212,7 @@ def _lying(x: Array) -> Array:
 def _strided(
     kernels: dict[np.dtype[np.generic], _ffi.Kernel], op: int, a: Array, b: Array, shape: tuple[int, ...], result: np.dtype[np.generic]
 ) -> Array | None:
-    if len(shape) > _MAX_DIMS:
+    if len(shape) > _ffi.MAX_DIMS:
         return None
     f = kernels[a.dtype]
     y: Array = memory.empty(shape, result)

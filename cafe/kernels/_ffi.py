@@ -112,6 +112,10 @@ def code(name: str) -> int:
     return int(getattr(lib, f"CAFE_{name}")) if lib is not None else -1
 
 
+MAX_DIMS = code("MAX_DIMS")  # axes that C walks by strides
+SIZES = (1, 2, 4, 8)  # bytes of the elements that C moves, whatever they are
+
+
 def _id_kinds() -> dict[np.dtype[Any], int]:
     kinds = {np.uint8: "ID_U8", np.uint32: "ID_U32", np.int16: "ID_I16", np.int32: "ID_I32", np.int64: "ID_I64"}
     return {np.dtype(t): code(name) for t, name in kinds.items()} if lib is not None else {}

@@ -19,7 +19,6 @@ from .base import primitive
 from .memory import copy, dense, empty
 
 _INDEX_ADD, _SCATTER_ADD = _ffi.kernel("index_add"), _ffi.kernel("scatter_add")
-_SIZES, _MAX_DIMS = (1, 2, 4, 8), 8
 _SKIPS = {np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.int64)}
 
 
@@ -30,7 +29,7 @@ def index_select(x: Array, ids: Array, dim: int) -> Array:
     """
     kind, shape = _ffi.ID_KINDS.get(ids.dtype), x.shape
     y = empty((*shape[:dim], ids.size, *shape[dim + 1 :]), x.dtype)
-    if kind is None or x.itemsize not in _SIZES or not x.size or not y.size:
+    if kind is None or x.itemsize not in _ffi.SIZES or not x.size or not y.size:
         return index_select_ref(x, ids, dim)
     sizes = prod(shape[:dim]), shape[dim], ids.size, prod(shape[dim + 1 :]), x.itemsize
     bad = _ffi.lib.cafe_index_select(y, dense(x), dense(ids), kind, *sizes)
@@ -78,7 +77,7 @@ def gather(x: Array, ids: Array, dim: int) -> Array:
     Raises: InvalidIndex.
     """
     kind = _ffi.ID_KINDS.get(ids.dtype)
-    if kind is None or x.itemsize not in _SIZES or not x.size or not ids.size or x.ndim > _MAX_DIMS:
+    if kind is None or x.itemsize not in _ffi.SIZES or not x.size or not ids.size or x.ndim > _ffi.MAX_DIMS:
         return gather_ref(x, ids, dim)
     y = empty(ids.shape, x.dtype)
     where = ids.ndim, ids.shape, x.strides, dim, x.shape[dim]
@@ -101,7 +100,7 @@ def scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
     Raises: InvalidIndex.
     """
     f, kind = _SCATTER_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
-    if f is None or kind is None or source.dtype != x.dtype or not x.size or not ids.size or x.ndim > _MAX_DIMS:
+    if f is None or kind is None or source.dtype != x.dtype or not x.size or not ids.size or x.ndim > _ffi.MAX_DIMS:
         return scatter_add_ref(x, ids, source, dim)
     y = copy(x)
     where = ids.ndim, ids.shape, [stride // y.itemsize for stride in y.strides], dim, x.shape[dim]

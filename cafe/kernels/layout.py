@@ -20,8 +20,7 @@ from .base import primitive
 
 _F16, _BF16 = DType.F16.numpy, DType.BF16.numpy
 _WORTH_C = 1024  # elements from which a conversion in C beats NumPy's, call included
-_LARGE = 64 * 1024  # elements from which a copy by C into the pool beats NumPy's, the look at the strides included
-_MAX_DIMS = 8
+_LARGE = memory.WORTH_TWO  # from as many on a copy by C into the pool beats NumPy's here, too, the look at the strides included
 _PAIRS = {
     "F16_F32": (_F16, _ffi.F32),
     "BF16_F32": (_BF16, _ffi.F32),
@@ -116,7 +115,8 @@ def slice_ref(x: Array, key: tuple[Any, ...]) -> Array:
 
 def unslice(x: Array, key: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
     """Zeros of a shape with x where `slice` by the same key would read: the adjoint of `slice`."""
-    if _ffi.lib is None or (size := prod(shape)) < _LARGE or not x.size or len(shape) > _MAX_DIMS or x.itemsize not in (1, 2, 4, 8):
+    size = prod(shape)
+    if _ffi.lib is None or size < _LARGE or not x.size or len(shape) > _ffi.MAX_DIMS or x.itemsize not in _ffi.SIZES:
         return unslice_ref(x, key, shape)
     y = memory.empty(shape, x.dtype)
     part = y[(*key, ...)]

@@ -21,8 +21,7 @@ _LARGE = 256 * 1024  # bytes from which the pool (2 µs a result) beats the page
 _HUGE = 32 * 1024 * 1024  # bytes from which zeros are the system's, which makes a page when it is touched
 FEW = _LARGE // 8 if _ffi.lib is not None else math.inf  # elements that are not large, of whatever dtype
 _WORTH_C = 4096  # elements from which the C copy beats NumPy's, call included
-_WORTH_TWO = 64 * 1024  # elements from which two threads copy sooner than NumPy does
-_MAX_DIMS = 8
+WORTH_TWO = 64 * 1024  # elements from which two threads copy sooner than NumPy does
 _MOST = (1 << 63) - 1  # bytes that can be asked for
 
 if _ffi.lib is not None:
@@ -43,7 +42,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return np.ndarray(shape, dtype, _buffer(_gc(data, _give), size))
 
 
-def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def cleared(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An array of zeros that is its own.
 
     Raises: MemoryError when there is no memory for it.
@@ -78,7 +77,7 @@ def dense(x: Array) -> Array:
 
 def copy(x: Array) -> Array:
     """A row-major copy."""
-    if _ffi.lib is None or x.size < _WORTH_C or x.ndim > _MAX_DIMS or x.itemsize not in (1, 2, 4, 8):
+    if _ffi.lib is None or x.size < _WORTH_C or x.ndim > _ffi.MAX_DIMS or x.itemsize not in _ffi.SIZES:
         return np.array(x, order="C", copy=True)
     y = empty(x.shape, x.dtype)
     _ffi.lib.cafe_copy_strided(y, _ffi.strided(x), x.ndim, x.shape, x.strides, x.itemsize)
@@ -87,7 +86,7 @@ def copy(x: Array) -> Array:
 
 def assign(y: Array, x: Array) -> None:
     """y[...] = x, x of y's dtype and of a shape that broadcasts to y's."""
-    in_c = _ffi.lib is not None and y.size >= _WORTH_TWO and y.ndim <= _MAX_DIMS and y.itemsize in (1, 2, 4, 8)
+    in_c = _ffi.lib is not None and y.size >= WORTH_TWO and y.ndim <= _ffi.MAX_DIMS and y.itemsize in _ffi.SIZES
     if not in_c:
         y[...] = x
         return

@@ -13,7 +13,7 @@ from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp, helped
 from cafe.kernels import copy, normal, uniform
-from cafe.kernels.memory import full, zeros
+from cafe.kernels.memory import cleared, full
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, shares_memory, whole
 
 from .base import Base, check_tensors, named_type, taken, wrap
@@ -110,7 +110,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.zeros((2, 2)).tolist(), cafe.Tensor.zeros(1, "u8").tolist()
         ([[0.0, 0.0], [0.0, 0.0]], [0])
         """
-        return cls._made(zeros(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
+        return cls._made(cleared(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
     def ones(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
@@ -413,7 +413,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor([1, 2]).zeros_like().tolist()
         [0, 0]
         """
-        return wrap(zeros(self.shape, self._data.dtype))
+        return wrap(cleared(self.shape, self._data.dtype))
 
     def ones_like(self) -> Tensor:
         """Ones of this shape and dtype.
