@@ -72,6 +72,12 @@ ROWS = [
     Row("gelu", lambda x: x.gelu(), lambda x: F.gelu(x, approximate="tanh")),
     Row("gelu_erf", lambda x: x.gelu_erf(), F.gelu),
     Row("elu", lambda x: x.elu(1.0), F.elu),
+    # PyTorch's slope takes a 1/6 of F32 in F64, too, and so is no reference.
+    Row("hard_sigmoid", lambda x: nn.ops.hard_sigmoid(4 * x), lambda x: F.hardsigmoid(4 * x), slopes=False),
+    Row("hardswish", lambda x: nn.ops.hardswish(4 * x), lambda x: F.hardswish(4 * x)),
+    Row("leaky_relu", lambda x: nn.ops.leaky_relu(x, 0.3), lambda x: F.leaky_relu(x, 0.3)),
+    Row("clamp", lambda x: x.clamp(-1.0, 0.5), lambda x: x.clamp(-1.0, 0.5)),
+    Row("mish", nn.ops.mish, F.mish),
     *[pair(name) for name in ("add", "sub", "mul", "maximum", "minimum")],
     pair("div", positive=True),
     Row("sum", lambda x: x.sum_all(), torch.sum, ((300, 200),)),
