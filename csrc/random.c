@@ -12,6 +12,12 @@
 /* Blocks go side by side: one's multiplications wait for each other. Two are what sixteen registers hold: four take twice as long a word. */
 enum { WORDS = 4, SIDE = 2, RUN = SIDE * WORDS };
 
+#if defined(__GNUC__)
+#define UNROLL _Pragma("GCC unroll 2")
+#else
+#define UNROLL
+#endif
+
 /* The lower half of a b, and the upper one. */
 static uint64_t multiply(uint64_t *high, uint64_t a, uint64_t b) {
 #ifdef __SIZEOF_INT128__
@@ -30,7 +36,7 @@ static void philox(uint64_t *words, uint64_t key, uint64_t counter) {
     uint64_t x[SIDE][WORDS], k0 = key, k1 = 0;
     for (int s = 0; s < SIDE; s++) x[s][0] = counter + (uint64_t)s, x[s][1] = x[s][2] = x[s][3] = 0;
     for (int round = 0; round < 10; round++) {
-        for (int s = 0; s < SIDE; s++) {
+        UNROLL for (int s = 0; s < SIDE; s++) {
             uint64_t above, above_too, c = multiply(&above, 0xCA5A826395121157u, x[s][2]);
             uint64_t a = multiply(&above_too, 0xD2E7470EE14C6C93u, x[s][0]);
             x[s][0] = above ^ x[s][1] ^ k0;
@@ -102,10 +108,10 @@ static void ENTRY(keep_mask_task)(void *context, int64_t begin, int64_t end) {
     struct random_call *c = context;
     uint64_t words[RUN];
     int64_t from = (int64_t)ceil(c->low * 0x1p53);
-    T made[RUN], kept = (T)c->kept;
+    T made[RUN], either[2] = {0, (T)c->kept};
     for (int64_t run = begin; run < end; run++) {
         philox(words, c->key, c->first + 1 + (uint64_t)run * SIDE);
-        for (int i = 0; i < RUN; i++) made[i] = (int64_t)(words[i] >> 11) >= from ? kept : 0;
+        for (int i = 0; i < RUN; i++) made[i] = either[(int64_t)(words[i] >> 11) >= from]; /* no branch: who could guess it? */
         put((T *)c->y + run * RUN, made, cafe_min(RUN, c->n - run * RUN), sizeof *made);
     }
 }

@@ -12,7 +12,7 @@ import numpy as np
 from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
 from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp, helped
-from cafe.kernels import copy, normal, uniform
+from cafe.kernels import cast, copy, full_like, lt, normal, uniform, where
 from cafe.kernels.memory import cleared, full
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, shares_memory, whole
 
@@ -222,8 +222,10 @@ class CreateMethods(Base):
         target, lo, up = _float(dtype, "rand_uniform"), real("rand", lo), real("rand", up)
         if not lo <= up:
             raise Error(f"rand: lo must be at most up, got {lo} and {up}")
-        values = uniform(shaped(shape, device), lo, up, generator).astype(target)
-        return cls._made(np.where(values < target.type(up), values, target.type(lo)) if up > lo else values)  # type: ignore[no-any-return]
+        values = cast(uniform(shaped(shape, device), lo, up, generator), target)
+        if up > lo:  # rounded to the dtype a number may reach the end
+            values = where(lt(values, full_like(values, up)), values, full_like(values, lo))
+        return cls._made(values)  # type: ignore[no-any-return]
 
     @classmethod
     def randn(
@@ -251,7 +253,7 @@ class CreateMethods(Base):
         target, mean, std = _float(dtype, "rand_normal"), real("randn", mean), real("randn", std)
         if not std >= 0.0:
             raise Error(f"randn: std must be at least 0, got {std}")
-        return cls._made(normal(shaped(shape, device), mean, std, generator).astype(target))  # type: ignore[no-any-return]
+        return cls._made(cast(normal(shaped(shape, device), mean, std, generator), target))  # type: ignore[no-any-return]
 
     @classmethod
     def eye(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
