@@ -11,7 +11,7 @@ import pytest
 
 from cafe import kernels
 from cafe.kernels import _ffi
-from cafe.kernels.conv import ALGORITHMS, Geometry
+from cafe.kernels.conv import ALGORITHMS, Geometry, Norm
 from cafe.testing import assert_close, assert_same_bits
 
 pytestmark = pytest.mark.skipif(_ffi.BACKEND != "c", reason="NumPy's products have orders of their own")
@@ -133,11 +133,12 @@ def test_a_norm_and_relu_of_a_convolution_have_the_bits_of_the_three_apart(name:
     for algorithm in ALGORITHMS:
         chosen = replace(geometry, algorithm=algorithm)
         for bias, *both in ((b, scale, shift), (None, None, None)):
-            y = kernels.channel_norm(kernels.conv(x, w, bias, chosen), mean, var, *both, 1e-5)
+            norm = Norm(mean, var, *both, 1e-5)
+            y = kernels.channel_norm(kernels.conv(x, w, bias, chosen), *norm)
             for n in (1, 2):
                 _ffi.set_num_threads(n)
-                assert_same_bits(kernels.conv_norm(x, w, bias, chosen, mean, var, *both, 1e-5), y, algorithm)
-                assert_same_bits(kernels.conv_norm(x, w, bias, chosen, mean, var, *both, 1e-5, "relu"), kernels.relu(y), algorithm)
+                assert_same_bits(kernels.conv_norm(x, w, bias, chosen, norm), y, algorithm)
+                assert_same_bits(kernels.conv_norm(x, w, bias, chosen, norm, "relu"), kernels.relu(y), algorithm)
 
 
 @pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan, 3e38])
@@ -147,7 +148,7 @@ def test_what_is_not_finite_goes_through_norm_and_relu_as_it_would_alone(odd: fl
     x[1, 3, 5, 5], mean, var = odd, np.zeros(24, np.float32), np.ones(24, np.float32)
     apart = kernels.relu(kernels.channel_norm(kernels.conv(x, w, None, PLAIN), mean, var, None, None, 1e-5))
 
-    assert_same_bits(kernels.conv_norm(x, w, None, PLAIN, mean, var, None, None, 1e-5, "relu"), apart)
+    assert_same_bits(kernels.conv_norm(x, w, None, PLAIN, Norm(mean, var, None, None, 1e-5), "relu"), apart)
 
 
 def test_a_bias_is_added_at_the_end() -> None:

@@ -222,3 +222,11 @@ def test_rows_of_tables_are_found(tmp_path: pathlib.Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("| a | b |\n| --- | --- |\n| one | `1 + 1` → `2` |\nNot in a table: `1` → `2`\n| two | `3` → `3`, `4` |\n")
     assert checked(page) == [("1 + 1", "2"), ("3", "3")]
+
+
+def test_the_program_of_the_readme_learns_and_saves(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell,) = (block for block in blocks(ROOT / "README.md") if block.language == "python")
+    monkeypatch.chdir(tmp_path)
+    said = re.fullmatch(r"loss (.*), (.*)% of the hours right\n", run_cell(cell, ROOT / "README.md", {}))
+    assert said is not None and float(said[1]) < 0.1 and float(said[2]) > 95.0
+    assert (tmp_path / "busy.safetensors").is_file()

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -159,54 +159,41 @@ def conv_ref(xp: XP, x: Array, w: Array, b: Array | None, geometry: Geometry) ->
     return y if b is None else xp.add(y, xp.reshape(b, (w.shape[0], *(1,) * axes)))
 
 
-def conv_norm(
-    x: Array,
-    w: Array,
-    b: Array | None,
-    geometry: Geometry,
-    mean: Array,
-    var: Array,
-    scale: Array | None,
-    shift: Array | None,
-    eps: float,
-    then: str = "",
-) -> Array:
-    """(conv(x, w, b) − mean) / √(var + eps) scale + shift, all (O), and the verb `then` of it ("relu", or none): the bits of the verbs one
-    after the other, a block of outputs at a time.
+class Norm(NamedTuple):
+    """A batch norm in use, y = (x − mean) / √(var + eps) scale + shift, all (C)."""
+
+    mean: Array
+    var: Array
+    scale: Array | None
+    shift: Array | None
+    eps: float
+
+
+def conv_norm(x: Array, w: Array, b: Array | None, geometry: Geometry, norm: Norm, then: str = "") -> Array:
+    """The norm of conv(x, w, b), and the verb `then` of it ("relu", or none): the bits of the verbs one after the other, a block of
+    outputs at a time.
     """
-    others = (w, b, mean, var, scale, shift)
+    others = (w, b, *norm[:4])
     f = _NORM.get(x.dtype)
     if f is None or not 3 <= x.ndim <= 4 or any(a is not None and a.dtype is not x.dtype for a in others):
-        return twins.conv_norm(x, w, b, geometry, mean, var, scale, shift, eps, then)
+        return twins.conv_norm(x, w, b, geometry, norm, then)
     places = conv_out(x.shape[2:], w.shape[2:], *geometry.walk)
     y: Array = memory.empty((x.shape[0], w.shape[0], *places), x.dtype)
     sizes = _sizes(x.shape, w.shape, places, geometry)
     work: Array = memory.empty((_ffi.lib.cafe_conv_work(sizes, x.itemsize),), x.dtype)
     kept = [a if a is None else memory.dense(a) for a in others]
-    w_, b_, *norm = (_ffi.NULL if a is None else a for a in kept)
-    status = f(y, memory.dense(x), w_, b_, work, sizes, *norm, eps, then == "relu")
+    w_, b_, *given = (_ffi.NULL if a is None else a for a in kept)
+    status = f(y, memory.dense(x), w_, b_, work, sizes, *given, norm.eps, then == "relu")
     if status == _NOT_FINITE:  # Winograd's algorithm has spread something: conv knows what to do
         y, status = conv(x, w, b, geometry), 0
-        f(y, _ffi.NULL, w_, b_, work, sizes, *norm, eps, then == "relu")
+        f(y, _ffi.NULL, w_, b_, work, sizes, *given, norm.eps, then == "relu")
     _ffi.check(status)
     return y
 
 
 @composition
-def conv_norm_ref(
-    xp: XP,
-    x: Array,
-    w: Array,
-    b: Array | None,
-    geometry: Geometry,
-    mean: Array,
-    var: Array,
-    scale: Array | None,
-    shift: Array | None,
-    eps: float,
-    then: str = "",
-) -> Array:
-    y = xp.channel_norm(xp.conv(x, w, b, geometry), mean, var, scale, shift, eps)
+def conv_norm_ref(xp: XP, x: Array, w: Array, b: Array | None, geometry: Geometry, norm: Norm, then: str = "") -> Array:
+    y = xp.channel_norm(xp.conv(x, w, b, geometry), *norm)
     return getattr(xp, then)(y) if then else y
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cafe.dtype import Array
 from cafe.kernels.base import XP
-from cafe.kernels.conv import Geometry
+from cafe.kernels.conv import Geometry, Norm
 
 from .base import Grads, Op, Record
 
@@ -47,7 +47,7 @@ class ConvNorm(Op):
     def forward(self, xp: XP, x: Array, w: Array, *rest: Array) -> Array:
         b, (mean, var, *both) = (rest[0], rest[1:]) if self.biased else (None, rest)
         scale, shift = both or (None, None)
-        return xp.conv_norm(x, w, b, self.geometry, mean, var, scale, shift, self.eps, self.then)
+        return xp.conv_norm(x, w, b, self.geometry, Norm(mean, var, scale, shift, self.eps), self.then)
 
 
 class ConvInputGrad(Op):

@@ -165,20 +165,9 @@ def conv(x: Tensor, w: Tensor, b: Tensor | None, geometry: Geometry) -> Tensor:
     return apply(conv_ops.Conv(geometry), x, w) if b is None else apply(conv_ops.Conv(geometry), x, w, b)
 
 
-def conv_norm(
-    x: Tensor,
-    w: Tensor,
-    b: Tensor | None,
-    geometry: Geometry,
-    mean: Tensor,
-    var: Tensor,
-    scale: Tensor | None,
-    shift: Tensor | None,
-    eps: float,
-    then: str = "",
-) -> Tensor:
+def conv_norm(x: Tensor, w: Tensor, b: Tensor | None, geometry: Geometry, norm: Any, then: str = "") -> Tensor:
     """A convolution, a batch norm of it by given statistics, and the verb `then` of that."""
-    y = channel_norm(conv(x, w, b, geometry), mean, var, scale, shift, eps)
+    y = channel_norm(conv(x, w, b, geometry), *norm)
     return getattr(Verbs, then)(y) if then else y
 
 
