@@ -179,12 +179,17 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     as_they_are = half is None or op.moves or (_HALVES and op.halves and not (tracked and op.wide))
     given = arrays if as_they_are else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
-    y, saved, const = out if isinstance(out, Result) else (out, None, None)
+    if isinstance(out, Result):
+        y, saved, const = out
+    else:
+        y, saved, const = out, None, None
     wide = y
     if half is not None and not as_they_are and y.dtype == _F32:
         y = kernels.cast(y, half)
+    if not tracked or not op.differentiable or not _recording.on:
+        return y, None, const
     dtype = y.dtype
-    if not tracked or not op.differentiable or not _recording.on or (dtype is not _F32 and dtype.kind in "iu"):
+    if dtype is not _F32 and dtype.kind in "iu":
         return y, None, const
     halves = half is not None or (dtype is not _F32 and is_half(dtype))
     node = Node(op, operands, parents, arrays, halves, y, saved, const)

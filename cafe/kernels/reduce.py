@@ -196,9 +196,12 @@ def _along(f: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Ar
     if last - first + 1 != len(dims):
         x = x.transpose([d for d in range(x.ndim) if d not in dims] + sorted(dims))
         before, after = x.shape[: -len(dims)], ()
-    x = memory.dense(x)
+    if not x.flags.c_contiguous:
+        x = memory.copy(x)
     outer, inner = prod(before), prod(after)
     kept = tuple([1 if d in dims else m for d, m in enumerate(shape)]) if keepdim else before + after
     y: Array = memory.empty(kept, x.dtype)
-    _ffi.check(f(y, x, outer, x.size // (outer * inner) if outer * inner else 0, inner))
+    status = f(y, x, outer, x.size // (outer * inner) if outer * inner else 0, inner)
+    if status:
+        _ffi.check(status)
     return y

@@ -41,8 +41,9 @@ class LayoutMethods(Base):
         ([[0, 1, 2], [3, 4, 5]], [3, 2], [6, 1])
         """
         given = shape[0] if len(shape) == 1 else shape
-        target = parse_hole(given, prod(self.shape))
-        if prod(target) != prod(self.shape):
+        size = self._data.size
+        target = parse_hole(given, size)
+        if prod(target) != size:
             raise ShapeMismatchBinaryOp("reshape", self.shape, target)
         return apply(ops.Reshape(target), self)
 

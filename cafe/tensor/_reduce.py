@@ -68,7 +68,7 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1, 2], [3, 4]]).sum_all().to_scalar()
         10
         """
-        return apply(ops.Sum(tuple(range(len(self.shape))), False), self)
+        return apply(ops.Sum(tuple(range(self._data.ndim)), False), self)
 
     def cumsum(self, dim: Dim) -> Tensor:
         """Running sums along a dim: yᵢ = x₀ + … + xᵢ. Integers must fit, as in `sum`.
@@ -129,12 +129,12 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 2.0], [3.0, 4.0]]).mean_all().to_scalar()
         2.5
         """
-        return self._mean(tuple(range(len(self.shape))), False, "mean")
+        return self._mean(tuple(range(self._data.ndim)), False, "mean")
 
     def _mean(self, dims: Dims, keepdim: bool, name: str) -> Tensor:
         if self._data.dtype.kind in "iu":
             raise UnsupportedDTypeForOp(self.dtype, "mean").help("take `to_dtype(DType.F32)` first, or `sum`")
-        return apply(ops.Mean(resolve_dims(self.shape, dims, name), keepdim), self)
+        return apply(ops.Mean(resolve_dims(self._data.shape, dims, name), keepdim), self)
 
     def var(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
         """The unbiased variance along a dim, which goes: y = Σ (x − mean)² / (n − 1), in two passes; NaN for one value.
