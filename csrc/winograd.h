@@ -141,9 +141,9 @@ static inline struct cafe_winograd_span cafe_winograd_span(const struct cafe_win
 /* Elements of a group's transformed kernels. */
 static inline int64_t cafe_winograd_group(const struct cafe_winograd *g) { return g->outs * g->spots * g->panels * g->depth; }
 
-/* What an image costs, in multiply-adds: the products, and the transforms, of which a channel's one at a spot takes the time of ten (64 to 128
- * channels with stride 2 9.9, along one axis 8.1 to 9.2, 16 to 16 along one axis 12; Zen 4, AVX-512, November 2026). The kernels' transform
- * takes 17 an element, once a call: as many images as four are taken to share it. */
+/* What an image costs, in multiply-adds: the products, by panels, and the transforms, of which a channel's one at a spot takes the time of eight
+ * (along one axis 4 to 9.2, with stride 2 5.6 to 13, growing with the channels; Zen 4, AVX-512, November 2026). The kernels' transform takes 17
+ * an element, once a call: as many images as four are taken to share it. */
 static inline int64_t cafe_winograd_cost(const struct cafe_winograd *g) {
     int64_t products = 0;
     for (int64_t phase = 0; phase < g->outs; phase++)
@@ -151,7 +151,7 @@ static inline int64_t cafe_winograd_cost(const struct cafe_winograd *g) {
             const struct cafe_winograd_span span = cafe_winograd_span(g, spot, phase);
             products += span.end - span.begin;
         }
-    const int64_t tile = products * g->c * g->o + 10 * g->spots * (g->ins * g->c + g->outs * g->o);
+    const int64_t tile = products * g->c * g->panels + 8 * g->spots * (g->ins * g->c + g->outs * g->o);
     return g->down * g->across * tile + 4 * g->spots * g->outs * g->depth * g->o;
 }
 
