@@ -80,7 +80,10 @@ GOOD = idx(0x08, [2, 2], b"\1\2\3\4")
         (gzip.compress(GOOD, mtime=0)[:-9], "idx: the file is damaged"),
         (gzip.compress(GOOD, mtime=0)[:-4] + b"\0\0\0\0", "idx: the file is damaged"),
         (b"\x1f\x8b\x08\0\0\0\0\0\0\0" + b"\xff" * 20, "idx: the file is damaged"),
-        (gzip.compress(idx(0x08, [1 << 31], b""), mtime=0), r"the header announces \[2147483648\], 2147483648 bytes, in a file that can hold"),
+        (
+            gzip.compress(idx(0x08, [1 << 31], b""), mtime=0),
+            r"the header announces \[2147483648\], 2147483648 bytes, in a file that can hold",
+        ),
     ],
 )
 def test_damage_has_a_name(tmp_path: Path, content: bytes, text: str) -> None:
@@ -89,7 +92,7 @@ def test_damage_has_a_name(tmp_path: Path, content: bytes, text: str) -> None:
 
 
 def test_every_cut_and_every_flipped_bit_gives_a_tensor_or_a_named_error(tmp_path: Path) -> None:
-    for whole in (GOOD, gzip.compress(GOOD, mtime=0, mtime=0)):
+    for whole in (GOOD, gzip.compress(GOOD, mtime=0)):
         for end in range(len(whole)):
             with pytest.raises(FormatError):
                 read_idx(written(tmp_path / "t.idx", whole[:end]))
