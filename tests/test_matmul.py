@@ -21,11 +21,11 @@ rng = np.random.default_rng(16)
 Shape = tuple[int, int, int]
 
 # m k n: around tiles of 6 and 14 rows and of one and two vectors, around blocks of K; rows enough to be packed, columns enough for groups
-# that are not all as wide, rows that lie a page apart
+# that are not all as wide, rows and columns that lie a page apart
 SMALL = ((1, 1, 1), (2, 3, 5), (6, 7, 8), (7, 16, 17), (14, 15, 33), (15, 8, 31), (29, 64, 65), (64, 64, 64), (65, 33, 63), (96, 96, 96))
 ROWS = ((1, 300, 257), (2, 193, 100), (3, 65, 64), (5, 192, 130), (16, 385, 67), (17, 200, 200))
 VECTORS = ((67, 300, 1), (1, 385, 1), (257, 193, 2), (1, 1, 300), (300, 1, 1))
-LARGE = ((100, 500, 300), (350, 193, 90), (90, 400, 1100), (33, 1024, 40), (160, 70, 784))
+LARGE = ((100, 500, 300), (350, 193, 90), (90, 400, 1100), (33, 1024, 40), (1024, 20, 70), (160, 70, 784))
 SHAPES = SMALL + ROWS + VECTORS + LARGE
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
