@@ -107,14 +107,14 @@ class _Recurrent:
     def __call__(self, xs: Tensor) -> Tensor:
         return self.forward(xs)
 
-    def _inputs(self, xs: Tensor) -> Tensor:
-        """Every time's x w_ihᵀ + b_ih.
+    def _inputs(self, xs: Tensor, bias: Tensor | None) -> Tensor:
+        """Every time's x w_ihᵀ + bias.
 
         Raises: UnexpectedNumberOfDims unless xs is (b, t, in); ShapeMismatchBinaryOp for another width.
         """
         check_tensors(type(self).__name__, xs)
         check_rank(xs.shape, 3)
-        return Linear(self.w_ih, self.b_ih).forward(xs)
+        return Linear(self.w_ih, bias).forward(xs)
 
     def _zeros(self, batch: int) -> Tensor:
         return Tensor.zeros((batch, self.hidden_dim), self.w_hh.dtype)
@@ -162,9 +162,9 @@ class LSTM(_Recurrent):
 
     def sequence(self, xs: Tensor, state: LSTMState | None = None) -> tuple[Tensor, Tensor]:
         """All of h and all of c, (b, t, hidden) each: the states of `seq` without cutting them apart."""
-        xw = self._inputs(xs)
+        biases = [b for b in (self.b_ih, self.b_hh) if b is not None]
+        xw = self._inputs(xs, sum(biases[1:], biases[0]) if biases else None)  # a gate has the sum of both
         state = self.zero_state(xs.dim(0)) if state is None else state
-        xw = xw if self.b_hh is None else xw.broadcast_add(self.b_hh)
         both = apply(_LSTM, xw, *_checked(state.h, xw, self.hidden_dim), *_checked(state.c, xw, self.hidden_dim), self.w_hh)
         return both.narrow(2, 0, self.hidden_dim), both.narrow(2, self.hidden_dim, self.hidden_dim)
 
@@ -212,7 +212,7 @@ class GRU(_Recurrent):
 
     def sequence(self, xs: Tensor, state: GRUState | None = None) -> Tensor:
         """All of h, (b, t, hidden): the states of `seq` without cutting them apart."""
-        xw = self._inputs(xs)
+        xw = self._inputs(xs, self.b_ih)
         state = self.zero_state(xs.dim(0)) if state is None else state
         bias = Tensor.zeros(self.gates * self.hidden_dim, self.w_hh.dtype) if self.b_hh is None else self.b_hh
         return apply(_GRU, xw, *_checked(state.h, xw, self.hidden_dim), self.w_hh, bias)
