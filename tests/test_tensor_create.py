@@ -349,6 +349,27 @@ def test_from_numpy_shares_memory() -> None:
     assert Tensor.from_numpy(np.array([1.0, 2.0], ">f8")).tolist() == [1.0, 2.0]
     with raises(TypeError, "from_numpy: expected an ndarray, found list"):
         Tensor.from_numpy([1.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8"])
+def test_from_numpy_copies_what_does_not_lie_whole_elements_apart(dtype: str) -> None:
+    record = np.zeros((4, 6), [("flag", "u1"), ("value", dtype)])
+    record["value"] = np.arange(24).reshape(4, 6)
+    t = Tensor.from_numpy(record["value"])
+    assert all(stride % t.dtype.size_in_bytes == 0 for stride in t._data.strides)
+    if t.dtype.is_float:
+        assert t.matmul(t.t()).to_vec2() == Tensor(record["value"].copy()).matmul(Tensor(record["value"].T.copy())).to_vec2()
+
+
+def test_from_numpy_takes_a_subclass_for_the_array_that_it_is() -> None:
+    class Odd(np.ndarray):
+        def sum(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("a method of the subclass")
+
+    array = np.arange(6.0).reshape(2, 3)
+    t = Tensor.from_numpy(array.view(Odd))
+    assert type(t._data) is np.ndarray and np.shares_memory(t._data, array)
+    assert t.to_dtype("i64").sum(1).tolist() == [3, 12]
     with pytest.raises(UnsupportedDTypeForOp, match="for op from_numpy"):
         Tensor.from_numpy(np.zeros(1, np.uint16))
 

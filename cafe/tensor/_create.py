@@ -367,7 +367,7 @@ class CreateMethods(Base):
         Over a variable's memory (`v.numpy()`) it follows `set` as `v.detach()` does, and a backward that needs the old numbers raises
         VersionMismatch. Of what is written to other arrays nobody is told.
 
-        Shape: the array's, with its strides.
+        Shape: the array's, with its strides. What does not lie whole elements apart, as a field of records, is copied.
         Raises: UnsupportedDTypeForOp for a dtype that cafe lacks, TypeError for what is no ndarray.
         Source: ours.
 
@@ -381,7 +381,9 @@ class CreateMethods(Base):
         if not isinstance(array, np.ndarray):
             raise helped(TypeError(f"from_numpy: expected an ndarray, found {named_type(array)}"), taken(array))
         found = from_numpy_dtype(array.dtype, "from_numpy").numpy
-        made = cls._made(array.view(np.uint8) if array.dtype == np.bool_ else array.astype(found, copy=False))
+        plain = np.asarray(array)  # a matrix, or another subclass, has methods of its own making
+        plain = plain.copy() if any(step % plain.itemsize for step in plain.strides) else plain  # kernels count strides in elements
+        made = cls._made(plain.view(np.uint8) if plain.dtype == np.bool_ else plain.astype(found, copy=False))
         if made._version is None and shares_memory(made._data, array):
             made._version = owner(array)
         return made  # type: ignore[no-any-return]
