@@ -193,3 +193,13 @@ def test_another_librarys_tensor_is_called_by_its_full_name() -> None:
             slip()  # type: ignore[no-untyped-call]
         assert "`Tensor.from_dlpack(x)`" in caught.value.__notes__[0]
     assert Tensor.from_dlpack(x).tolist() == Tensor(x.numpy()).tolist() == np.ones((2, 3)).tolist()
+
+
+def test_what_stands_in_for_fmod_and_conversions_is_what_pytorch_computes() -> None:
+    t, n = Tensor([-7.0, 7.0, -1.5, 0.0]), 3.0
+    with pytest.raises(AttributeError, match=re.escape("`t.sign() * (t.abs() - (t.abs() / n).floor() * n)`")):
+        t.fmod  # noqa: B018
+    assert (t.sign() * (t.abs() - (t.abs() / n).floor() * n)).tolist() == [-1.0, 1.0, -1.5, 0.0]
+    for name, dtype in {"float": "F32", "double": "F64", "half": "F16", "long": "I64", "int": "I32"}.items():
+        with pytest.raises(AttributeError, match=rf"to_dtype\(DType\.{dtype}\)"):
+            getattr(t, name)

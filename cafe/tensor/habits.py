@@ -55,10 +55,10 @@ class Habits(Base):
     # -- operators
 
     def __floordiv__(self, other: object) -> NoReturn:
-        raise _no_operator("//", "`(a / b).floor()`; of integers `a / b` is whole")
+        raise _no_operator("//", "`(a / b).floor()`; of integers `a / b` is whole, cut towards 0")
 
     def __mod__(self, other: object) -> NoReturn:
-        raise _no_operator("%", "`a - (a / b).floor() * b`")
+        raise _no_operator("%", "`a - (a / b).floor() * b`; of integers `a - a / b * b`, which has the sign of a")
 
     def __and__(self, other: object) -> NoReturn:
         raise _no_operator("&", "of masks it is `a * b`")
@@ -111,13 +111,13 @@ class Habits(Base):
     cuda = Unlike(_DEVICE)
     cpu = Unlike(_DEVICE)
     is_cuda = Unlike(_DEVICE)
-    float = Unlike(_DTYPE)
-    double = Unlike(_DTYPE)
-    half = Unlike(_DTYPE)
-    bfloat16 = Unlike(_DTYPE)
-    long = Unlike(_DTYPE)
-    int = Unlike(_DTYPE)
-    bool = Unlike(_DTYPE)
+    float = Unlike("it is `to_dtype(DType.F32)`")
+    double = Unlike("it is `to_dtype(DType.F64)`")
+    half = Unlike("it is `to_dtype(DType.F16)`")
+    bfloat16 = Unlike("it is `to_dtype(DType.BF16)`")
+    long = Unlike("it is `to_dtype(DType.I64)`")
+    int = Unlike("it is `to_dtype(DType.I32)`")
+    bool = Unlike("`t.ne(0)` is a mask, of U8")
     type = Unlike(_DTYPE)
     type_as = Unlike(_DTYPE)
     astype = Unlike(_DTYPE)
@@ -147,7 +147,7 @@ class Habits(Base):
     log1p = Unlike("`(t + 1.0).log()`; `cafe.nn.ops.softplus(x)` is ln(1 + eˣ) without loss")
     expm1 = Unlike("`elu(1.0)` is eˣ − 1 where x is below 0; elsewhere `exp() - 1.0`")
     tan = Unlike("`t.sin() / t.cos()`")
-    fmod = Unlike("`t - (t / n).floor() * n`")
+    fmod = Unlike("`t.sign() * (t.abs() - (t.abs() / n).floor() * n)` for n above 0; of integers `t - t / n * n`")
     where = Unlike("`mask.where_cond(a, b)`, a method of the condition")
     masked_select = Unlike("`t[mask]` takes the elements, or rows, where a U8 mask is not 0")
     topk = Unlike("`sort_last_dim(False)` gives values and their ids, largest first; `narrow(-1, 0, k)` takes k of them")
