@@ -138,3 +138,25 @@ def check_float(op: str, array: Array) -> None:
     """Raises UnsupportedDTypeForOp unless the array holds floats."""
     if array.dtype.kind in "iu":
         raise UnsupportedDTypeForOp(dtype_of(array), op)
+
+
+def rounded(array: Array, dtype: np.dtype[Any]) -> Array:
+    """`array.astype(dtype)`, rounded once; what is too large becomes an infinity, of which nobody is warned.
+
+    ml_dtypes makes BF16 of F32, so that F64 and integers would be rounded twice.
+    """
+    if dtype.itemsize >= array.dtype.itemsize:
+        return array.astype(dtype)
+    with np.errstate(over="ignore"):
+        if dtype == DType.BF16.numpy and array.dtype != np.float32:
+            array = _rounded_to_odd(array)
+        return array.astype(dtype)
+
+
+def _rounded_to_odd(array: Array) -> Array:
+    """F32 with the last bit set wherever something was cut off: what is rounded from it is rounded as from the number itself."""
+    near = array.astype(np.float32)
+    exact, got = array.astype(np.longdouble), near.astype(np.longdouble)
+    even = (near.view(np.uint32) & 1) == 0
+    other = np.nextafter(near, np.where(exact > got, np.float32(np.inf), np.float32(-np.inf)))
+    return np.where((exact != got) & even & np.isfinite(near), other, near)

@@ -130,14 +130,16 @@ def affine_ref(x: Array, mul: float, add: float) -> Array:
 
 
 def clamp(x: Array, low: float, high: float) -> Array:
-    """x held between two numbers; NaN stays."""
+    """x held between two numbers; NaN stays, and a zero beside a bound of zero keeps its sign."""
     y = _elementwise.unary(_CLAMP, x, low, high)
     return clamp_ref(x, low, high) if y is None else y
 
 
 @primitive
 def clamp_ref(x: Array, low: float, high: float) -> Array:
-    y: Array = np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high))
+    least, most = x.dtype.type(low), x.dtype.type(high)
+    raised = np.where(x < least, least, x)
+    y: Array = np.where(raised > most, most, raised)
     return y
 
 

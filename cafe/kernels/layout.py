@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cafe.dtype import Array, DType
+from cafe.dtype import Array, DType, rounded
 
 from . import _ffi, memory
 from .base import primitive
@@ -188,7 +188,9 @@ def cast(x: Array, dtype: np.dtype[Any]) -> Array:
 
 @primitive
 def cast_ref(x: Array, dtype: np.dtype[Any]) -> Array:
-    if dtype.kind not in "iu" or x.dtype.kind in "iu":
+    if dtype.kind not in "iu":
+        return rounded(x, dtype)
+    if x.dtype.kind in "iu":
         return x.astype(dtype)
     info, wide = np.iinfo(dtype), np.nan_to_num(x.astype(np.float64), nan=0.0)
     # the largest I64 is no float64: compare first, then convert what is inside

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cafe.dtype import Array
+from cafe.dtype import Array, rounded
 
 from . import _ffi
 
@@ -67,7 +67,7 @@ def full(shape: tuple[int, ...], dtype: np.dtype[Any], value: Any) -> Array:
 
 def fill(y: Array, value: Any) -> None:
     """y[...] = value, a number."""
-    assign(y, np.array(value, y.dtype))
+    assign(y, rounded(np.asarray(value), y.dtype))
 
 
 def dense(x: Array) -> Array:

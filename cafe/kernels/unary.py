@@ -189,13 +189,14 @@ def erf_ref(x: Array) -> Array:
 
 @_elementwise.of_one
 def relu(x: Array) -> Array:
-    """max(x, 0); NaN stays NaN."""
+    """max(x, 0); NaN stays NaN, and −0 is −0."""
     return relu_ref(x)
 
 
 @primitive
 def relu_ref(x: Array) -> Array:
-    return np.maximum(x, np.zeros((), x.dtype))
+    y: Array = np.where(x < 0, np.zeros((), x.dtype), x)  # a zero stays as it is, which of two zeros `maximum` takes is open
+    return y
 
 
 def leaky_relu(x: Array, slope: float) -> Array:

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cafe.dtype import check_float
+from cafe.dtype import DType, check_float
 from cafe.ops import binary as ops
 from cafe.ops import unary
 from cafe.ops.base import Op
+from cafe.tape import is_half
 
 from .base import Base, apply
 from .convert import is_number, real
@@ -270,7 +272,7 @@ class BinaryMethods(Base):
 
     def __rtruediv__(self, lhs: Any) -> Tensor:
         if is_number(lhs):
-            return apply(_DIV, constant(self, lhs, "div"), self)
+            return self._wide(lambda x: apply(_DIV, constant(x, lhs, "div"), x))
         return self._reflect(_DIV, "div", lhs)
 
     def __pow__(self, rhs: Any) -> Tensor:
@@ -282,7 +284,7 @@ class BinaryMethods(Base):
     def __rpow__(self, lhs: Any) -> Tensor:
         check_float("pow", self._data)
         if is_number(lhs):
-            return apply(_POW, constant(self, lhs, "pow"), self)
+            return self._wide(lambda x: apply(_POW, constant(x, lhs, "pow"), x))
         return self._reflect(_POW, "pow", lhs)
 
     def _operate(self, op: Op, name: str, rhs: Any) -> Tensor:
@@ -295,11 +297,17 @@ class BinaryMethods(Base):
 
     def _with_number(self, op: Op, name: str, number: Any) -> Tensor:
         if op is _DIV or self._data.dtype.kind in "iu":  # a division divides; integers stay integers
-            return apply(op, self, constant(self, number, name))
+            return self._wide(lambda x: apply(op, x, constant(x, number, name)))
         value = number if type(number) is float else real(name, number)
         if op is _MUL:
             return apply(unary.Affine(value, 0.0), self)
         return apply(unary.Affine(1.0, value if op is _ADD else -value), self)
+
+    def _wide(self, compute: Callable[[Any], Tensor]) -> Tensor:
+        """What is computed of this with a number: of F16 and BF16 in F32, whose range and digits the number may need, and rounded once."""
+        if not is_half(self._data.dtype):
+            return compute(self)
+        return compute(self.to_dtype(DType.F32)).to_dtype(self.dtype)  # type: ignore[attr-defined]
 
     def _reflect(self, op: Op, name: str, lhs: Any) -> Tensor:
         other = as_tensor(lhs)

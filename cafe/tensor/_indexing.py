@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cafe.dtype import check_same
 from cafe.errors import ShapeMismatchBinaryOp, UnexpectedNumberOfDims, UnsupportedDTypeForOp
 from cafe.ops import indexing as ops
 from cafe.ops.binary import Where
 from cafe.shape import Dim, check_broadcast_to, resolve_dim
 
-from .base import Base, apply, check_tensors, wrap
-from .convert import number_for
+from .base import Base, apply, check_tensors
 from .keys import index
+from .pairs import constant
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -193,7 +191,7 @@ class IndexingMethods(Base):
         """
         _check_ids(mask, "masked-fill")
         check_broadcast_to(mask.shape, self.shape)
-        filling = wrap(np.asarray(number_for(self._data, value, "masked_fill"), self._data.dtype))
+        filling = constant(self, value, "masked_fill")
         return apply(Where(), mask, filling, self)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cafe.device import Device
-from cafe.dtype import Array, DType, DTypeLike, as_dtype, dtype_of, from_numpy_dtype
+from cafe.dtype import Array, DType, DTypeLike, as_dtype, dtype_of, from_numpy_dtype, rounded
 from cafe.errors import Error, IntegerOverflow, helped, show
 from cafe.kernels import memory
 from cafe.shape import ShapeLike, parse_shape
@@ -50,7 +50,7 @@ def _exact(array: Array, wanted: DType) -> Array:
     Raises: IntegerOverflow, Error.
     """
     if wanted.is_float:
-        return array.astype(wanted.numpy)
+        return rounded(array, wanted.numpy)
     if array.dtype.kind not in "iu":
         raise Error(f"cannot make a {wanted!r} tensor from floats").help("`Tensor(data).to_dtype(…)` truncates toward zero")
     info = np.iinfo(wanted.numpy)

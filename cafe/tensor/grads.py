@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cafe import kernels
 from cafe.dtype import Array
 from cafe.errors import Error, ShapeMismatchBinaryOp
+from cafe.kernels import memory
 from cafe.tape import Leaf, Node
 
 from .base import Base, check_tensors, wrap
@@ -166,5 +168,5 @@ def _settled(g: Any, node: Node) -> Tensor | Array:
     if isinstance(g, Base):
         return g  # type: ignore[return-value]
     if g.dtype != node.dtype:
-        return np.asarray(g.astype(node.dtype, order="C"))
+        return memory.dense(kernels.cast(g, node.dtype))
     return np.asarray(g) if node.op is None and g.flags.c_contiguous else np.array(g, order="C")

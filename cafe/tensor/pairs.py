@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cafe.dtype import check_same
+from cafe.dtype import check_same, rounded
 from cafe.errors import ShapeMismatchBinaryOp
 from cafe.ops.base import Op
 from cafe.shape import broadcast
@@ -72,7 +72,7 @@ def constant(like: Base, value: Any, op: str) -> Tensor:
 
     Raises: Error when an integer tensor meets a number that is no integer, IntegerOverflow.
     """
-    return wrap(np.asarray(number_for(like._data, value, op), like._data.dtype))
+    return wrap(rounded(np.asarray(number_for(like._data, value, op)), like._data.dtype))
 
 
 def _how_to_broadcast(name: str) -> str:
