@@ -11,6 +11,12 @@
 #include "entry.h"
 #include "threads.h"
 
+/* Few rows of C whose B is large, though not much larger than the second caches together: blocks of K go to the threads, not columns, so that
+ * each reads its part of B from front to back. Half of each row is a bad cut: rows a page apart then fall on half of a cache's sets.
+ * k = n = 1024 on two threads: one row 100 to 37 microseconds, four 122 to 72, fourteen 187 to 163; from 16 MiB on columns are as quick or quicker
+ * (Granite Rapids, November 2026). Sums of the blocks take turns as in a body. */
+enum { FEW_ROWS = 16, DEEP_B = 8 << 20, DEEP_SUMS = CAFE_MATMUL_SCRATCH / 2 };
+
 /* C as groups of columns, each as runs of rows. An item is one run in one group; items count down a group, then group by group,
  * then matrix by matrix, so that a thread's items make few rectangles, large ones. Groups differ by a panel of columns at most. */
 enum { PANEL_COLUMNS = 32 };
@@ -20,7 +26,7 @@ struct matmul_grid {
 };
 
 static struct matmul_grid matmul_cut(int64_t m, int64_t n) {
-    enum { FEW_ROWS = 16, NARROW = 64, WIDE = 256, RUN = 4 };
+    enum { NARROW = 64, WIDE = 256, RUN = 4 };
     struct matmul_grid g = {.n = n, .panels = cafe_ceil_div(n, PANEL_COLUMNS)};
     g.groups = cafe_ceil_div(n, m <= FEW_ROWS ? NARROW : WIDE); /* few rows: B is read once, by whoever; many: a group's B is packed once */
     g.rows = m <= FEW_ROWS ? m : RUN;
@@ -30,6 +36,12 @@ static struct matmul_grid matmul_cut(int64_t m, int64_t n) {
 
 /* Where a group begins; where they end for one more than the last. */
 static int64_t matmul_column(const struct matmul_grid *g, int64_t group) { return cafe_min(g->n, g->panels * group / g->groups * PANEL_COLUMNS); }
+
+/* What threads are for, in multiply-adds. */
+static int64_t matmul_work(const struct cafe_matmul *p) {
+    enum { FEW = 4 }; /* fewer rows wait for B: each takes about as long as so many */
+    return (p->m < FEW ? FEW : p->m) * p->n * p->k;
+}
 
 static int64_t matmul_matrices(int64_t rank, const int64_t *batch) {
     int64_t n = 1;
@@ -98,6 +110,7 @@ struct ENTRY(matmul_call) {
     struct matmul_grid grid;
     int64_t rank;
     const int64_t *batch, *a_batch, *b_batch; /* the batch's sizes, strides of A and of B along it */
+    T *sums;                                  /* of the blocks of K, where these are cut */
     atomic_int status;
 };
 
@@ -143,13 +156,52 @@ static void ENTRY(matmul_turn)(struct ENTRY(matmul_call) *call) {
     call->a_batch = call->b_batch, call->b_batch = a_batch;
 }
 
+/* One block of K, from column j on: its sums into C's shape, a block after the other. */
+static void ENTRY(matmul_depth)(const struct ENTRY(matmul_call) *call, int64_t block, int64_t j, int64_t end, T *scratch) {
+    struct cafe_matmul p = call->p;
+    const int64_t blocks = cafe_matmul_blocks(p.k), k0 = p.k * block / blocks;
+    p.k = p.k * (block + 1) / blocks - k0, p.n = end - j, p.then = CAFE_IDENTITY;
+    TABLE->matmul(call->sums + block * p.m * p.c_row + j, call->a + k0 * p.a_col, call->b + k0 * p.b_row + j * p.b_col, NULL, &p, scratch);
+}
+
+static void ENTRY(matmul_depth_task)(void *context, int64_t begin, int64_t end) {
+    struct ENTRY(matmul_call) *call = context;
+    T *scratch = cafe_scratch(CAFE_MATMUL_SCRATCH);
+    if (!scratch) {
+        atomic_store(&call->status, CAFE_NO_MEMORY);
+        return;
+    }
+    for (const int64_t groups = call->grid.groups; begin < end;) {
+        int64_t group = begin % groups, wide = cafe_min(end - begin, groups - group);
+        ENTRY(matmul_depth)(call, begin / groups, matmul_column(&call->grid, group), matmul_column(&call->grid, group + wide), scratch);
+        begin += wide;
+    }
+}
+
+static int ENTRY(matmul_is_deep)(const struct cafe_matmul *p) {
+    const int64_t size = sizeof(T), blocks = cafe_matmul_blocks(p->k);
+    const int pays = p->m <= FEW_ROWS && p->b_col == 1 && blocks > 1 && p->k * p->n * size <= DEEP_B && blocks * p->m * p->n * size <= DEEP_SUMS;
+    return pays && !p->widen && matmul_work(p) >= CAFE_SERIAL_FMA && cafe_get_num_threads() > 1;
+}
+
+static int ENTRY(matmul_deep)(struct ENTRY(matmul_call) *call) {
+    const struct cafe_matmul *p = &call->p;
+    T *scratch = cafe_scratch(CAFE_MATMUL_SCRATCH); /* of which bodies that have one block to do use little */
+    if (!scratch) return CAFE_NO_MEMORY;
+    const int64_t blocks = cafe_matmul_blocks(p->k);
+    call->sums = scratch + DEEP_SUMS / (int64_t)sizeof(T);
+    cafe_for(blocks * call->grid.groups, 1, 1, 0, ENTRY(matmul_depth_task), call);
+    TABLE->matmul_fold(call->c, call->sums, blocks, call->bias, p);
+    return atomic_load(&call->status);
+}
+
 static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) {
-    enum { FEW = 4 }; /* fewer rows wait for B: each takes about as long as so many */
     const struct cafe_matmul *p = &call->p;
     if (matrices * p->m * p->n == 0) return CAFE_OK;
     if (p->n == 1 && !p->widen) ENTRY(matmul_turn)(call);
     call->grid = matmul_cut(p->m, p->n);
-    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * (p->m < FEW ? FEW : p->m) * p->n * p->k, CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
+    if (matrices == 1 && ENTRY(matmul_is_deep)(p)) return ENTRY(matmul_deep)(call);
+    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * matmul_work(p), CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
     return atomic_load(&call->status);
 }
 

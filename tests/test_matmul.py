@@ -27,6 +27,7 @@ ROWS = ((1, 300, 257), (2, 193, 100), (3, 65, 64), (5, 192, 130), (16, 385, 67),
 VECTORS = ((67, 300, 1), (1, 385, 1), (257, 193, 2), (1, 1, 300), (300, 1, 1))
 LARGE = ((100, 500, 300), (350, 193, 90), (90, 400, 1100), (33, 1024, 40), (1024, 20, 70), (160, 70, 784))
 SHAPES = SMALL + ROWS + VECTORS + LARGE
+FEW_ROWS = [(1, 1100, 1024), (2, 1100, 1024), (8, 1024, 1100), (16, 577, 1001), (3, 193, 4000), (1, 20000, 50)]  # blocks of k on threads
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
 
@@ -111,7 +112,7 @@ def test_threads_do_not_show(shape: Shape, dtype: Any) -> None:
 
 
 @each_float
-@pytest.mark.parametrize("shape", [(1, 1100, 1024), (2, 1100, 1024), (8, 1024, 1100), (1100, 1024, 1), (300, 300, 300)], ids=str)
+@pytest.mark.parametrize("shape", [*FEW_ROWS, (1100, 1024, 1), (300, 300, 300)], ids=str)
 def test_threads_do_not_show_where_there_are_several(shape: Shape, dtype: Any) -> None:
     a, b = pair(shape, dtype)
 
@@ -254,7 +255,7 @@ def test_a_function_after_linear_has_the_bits_of_the_two_apart(shape: Shape, dty
             for b in (bias, None):
                 apart = as_bytes(getattr(kernels, f)(kernels.linear(turn(x), turn(w), b)))
                 assert as_bytes(kernels.linear(turn(x), turn(w), b, f)) == apart, f
-        same_on_threads(lambda f=f: kernels.linear(x, w, bias, f))  # type: ignore[misc]
+        same_on_threads(lambda f=f: (kernels.linear(x, w, bias, f), kernels.linear(x, np.asfortranarray(w), bias, f)))  # type: ignore[misc]
 
 
 @each_float
@@ -267,7 +268,7 @@ def test_a_function_after_linear_on_threads_and_over_leading_dims(rows: int, dty
         apart = as_bytes(getattr(kernels, f)(y))
         assert as_bytes(kernels.linear(x, w, bias, f)) == apart
         assert as_bytes(kernels.linear(x, np.asfortranarray(w), bias, f)) == apart
-        same_on_threads(lambda f=f: kernels.linear(x, w, bias, f))  # type: ignore[misc]
+        same_on_threads(lambda f=f: (kernels.linear(x, w, bias, f), kernels.linear(x, np.asfortranarray(w), bias, f)))  # type: ignore[misc]
 
 
 @each_float
