@@ -9,6 +9,7 @@ import threading
 from typing import ClassVar
 
 from cafe.errors import Error, NotCompiledWithCudaSupport, NotCompiledWithMetalSupport
+from cafe.habits import Unlike
 from cafe.shape import whole
 
 _MASK64 = (1 << 64) - 1
@@ -58,6 +59,9 @@ class Device:
 
     __slots__ = ()
     Cpu: ClassVar[Device]
+    cpu = Unlike("it is `Device.Cpu`")
+    cuda = Unlike("there is the CPU alone, `Device.Cpu`")
+    Cuda = Unlike("there is the CPU alone, `Device.Cpu`")
 
     @staticmethod
     def new_cuda(ordinal: int) -> Device:

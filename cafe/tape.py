@@ -26,13 +26,12 @@ import numpy as np
 from cafe import kernels, tracing
 from cafe.dtype import Array
 from cafe.errors import Error, GraphReleased, UnexpectedShape, VersionMismatch
-from cafe.kernels import _ffi
-from cafe.kernels.base import XP
+from cafe.habits import told
+from cafe.kernels.base import TAKES_HALVES, XP
 from cafe.ops.base import Meta, Op, Record, Result
 
 _next = itertools.count(1).__next__
 _F32 = np.dtype(np.float32)
-_HALVES = _ffi.BACKEND == "c"  # whether kernels take F16 and BF16
 _ALONE = (True,)  # whose gradient is wanted of the one input of a node
 
 
@@ -44,6 +43,7 @@ _recording = _Recording()
 
 
 @contextmanager
+@told({"no_grad": "`with no_grad():`, or `@no_grad()` above a function, with the parentheses"})
 def no_grad() -> Iterator[None]:
     """Nothing computed inside is recorded (in this thread)."""
     before, _recording.on = _recording.on, False
@@ -176,7 +176,7 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
             tracked = True
         if a.dtype is not _F32 and half is None and is_half(a.dtype):
             half = a.dtype
-    as_they_are = half is None or op.moves or (_HALVES and op.halves and not (tracked and op.wide))
+    as_they_are = half is None or op.moves or (TAKES_HALVES and op.halves and not (tracked and op.wide))
     given = arrays if as_they_are else list(map(_widen, arrays))
     out = op.forward(kernels, *given) if tracing.active is None else _traced_forward(op, given)
     if isinstance(out, Result):

@@ -45,7 +45,7 @@ FLOORS = {
 SHARED = {
     "cafe.kernels": {"base", "_ffi", "_elementwise", "memory"},
     "cafe.ops": {"base"},
-    "cafe.tensor": {"base", "convert", "display", "grads", "keys", "pairs"},
+    "cafe.tensor": {"base", "convert", "display", "grads", "habits", "keys", "pairs"},
     "cafe.io": {"base", "torch_file", "unpickle"},
 }
 ASSEMBLE = {"cafe.kernels", "cafe.ops", "cafe.io", "cafe.tensor", "cafe.tensor.core", "cafe.tensor.verbs"}

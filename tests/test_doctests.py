@@ -6,6 +6,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import types
 from collections.abc import Iterator
 
 import pytest
@@ -20,16 +21,38 @@ def modules() -> Iterator[str]:
             yield module.name
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds a function's examples in the module that it is written in: a Tensor's methods all say that they are of one."""
+
+    def _from_module(self, module: types.ModuleType, found: object) -> bool:
+        if inspect.isfunction(found):
+            return inspect.unwrap(found).__globals__ is vars(module)
+        return super()._from_module(module, found)  # type: ignore[misc, no-any-return]
+
+
 @pytest.mark.parametrize("name", list(modules()))
 def test_examples(name: str) -> None:
     module = importlib.import_module(name)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     report: list[str] = []
-    for examples in doctest.DocTestFinder(exclude_empty=True).find(module, name):
+    for examples in Finder(exclude_empty=True).find(module, name):
         cafe.manual_seed(299792458)
         runner.run(examples, out=report.append)
 
     assert runner.summarize(verbose=False).failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("cafe.nn.linear", "linear"),
+        ("cafe.nn.loss", "mse"),
+        ("cafe.tensor._unary", "UnaryMethods.exp"),
+        ("cafe.tensor._unary", "UnaryMethods.clamp"),
+    ],
+)
+def test_examples_are_found_whatever_decorates_a_function(name: str, function: str) -> None:
+    assert f"{name}.{function}" in {found.name for found in Finder(exclude_empty=True).find(importlib.import_module(name), name)}
 
 
 def test_a_wrong_example_is_seen() -> None:

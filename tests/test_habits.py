@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import pickle
 import re
 from collections.abc import Callable
 from typing import Any
@@ -11,9 +14,11 @@ import pytest
 
 import cafe
 from cafe import DType, Tensor, Var, nn
-from cafe.habits import PACKAGE, Unlike
+from cafe.habits import PACKAGE, Unlike, told
+from cafe.io import safetensors
 from cafe.nn import habits as of_nn
 from cafe.nn import loss, ops
+from cafe.tensor import habits as of_tensors
 from cafe.tensor.habits import Habits
 
 T, V = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), Var([1.0, 2.0])
@@ -28,6 +33,8 @@ OWNERS: list[tuple[object, type]] = [
     (nn.SGD([], 0.1), of_nn.OptimizerHabits),
     (nn.AdamW([], nn.ParamsAdamW()), of_nn.OptimizerHabits),
 ]
+PARAMETERS = ["inp", "target", "q", "k", "v", "mask", "causal", "scale", "kernel_size", "weight", "ignore_index", "label_smoothing"]
+PARAMETERS += ["reduction", "delta", "lr", "beta1", "beta2", "eps", "weight_decay", "momentum", "dampening", "nesterov"]
 MODULES: list[tuple[Any, dict[str, str]]] = [(cafe, PACKAGE), (nn, of_nn.MODULE), (loss, of_nn.LOSSES), (ops, of_nn.OPS)]
 
 
@@ -63,9 +70,13 @@ def test_a_name_that_is_nearly_right_is_guessed() -> None:
 
 def test_what_the_tables_name_is_there() -> None:
     """In `…` a call on nothing, or on t, a, b, mask or Tensor, is a method of Tensor; of a layer's or map's table it is looked up there."""
-    for name in names_of(Habits):
-        for called in re.findall(r"(?:(?<=`)|\b(?:t|a|mask|Tensor)\.)(\w+)\(", vars(Habits)[name].instead):
-            assert hasattr(Tensor, called) or hasattr(cafe, called), f"{name} speaks of {called}"
+    for name, text in {**{name: vars(Habits)[name].instead for name in names_of(Habits)}, **of_tensors.CALLS}.items():
+        for called in re.findall(r"(?:(?<=`)|\b(?:t|a|b|mask|Tensor|Var)\.)(\w+)\(", text):
+            assert hasattr(Var, called) or hasattr(cafe, called), f"{name} speaks of {called}"
+    for name, text in of_nn.CALLS.items():
+        for called in re.findall(r"(?<=`)(\w+)[(`]", text):
+            known = dir(nn) + dir(loss) + dir(nn.SGD) + PARAMETERS
+            assert called in known, f"{name} speaks of {called}"
     for name, text in of_nn.MODULE.items():
         for said in re.findall(r"`(?:loss\.)?(\w+)", text):
             assert hasattr(nn, said) or hasattr(loss, said) or said in ("cafe", "vb", "Var"), f"{name} speaks of {said}"
@@ -84,29 +95,163 @@ def test_a_class_of_ones_own_may_have_such_names() -> None:
     assert Counted().children == [LINEAR] and len(Counted().parameters()) == 2
 
 
+# -- calls that do not fit
+
+
+def misfit(call: Callable[..., object]) -> str:
+    """What a call with one argument more than fits is told: by a name that nothing has, unless only places are taken."""
+    parameters = inspect.signature(call, follow_wrapped=False).parameters
+    needed = [None for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
+    by_name = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    with pytest.raises(TypeError) as caught:
+        call(*needed, **{"nonsense": 1} if by_name else {}) if by_name or "more" not in parameters else call(*needed, None)
+    return "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+@pytest.mark.parametrize("name", of_tensors.CALLS)
+def test_a_call_that_does_not_fit_a_method_is_told_how_it_is_written(name: str) -> None:
+    call = {"Tensor": functools.partial(Tensor, 1.0), "Var": functools.partial(Var, 1.0)}.get(name) or getattr(T, name)
+    said = misfit(call)
+    row = of_tensors.CALLS[name]
+    told = f"Tensor.{name}() got an unexpected keyword argument 'nonsense'\nhelp: {row}"
+    assert said in (told, f"{name} has no `nonsense`: {row}", f"{name}: {row}")
+
+
+@pytest.mark.parametrize("name", of_nn.CALLS)
+def test_a_call_that_does_not_fit_a_function_is_told_how_it_is_written(name: str) -> None:
+    call = nn.SGD([], 0.1).step if name == "step" else getattr(nn, name, None) or getattr(loss, name)
+    if name == "step":
+        with pytest.raises(TypeError, match=re.escape(f"step: {of_nn.CALLS[name]}")):
+            call()
+    else:
+        assert misfit(call).count(of_nn.CALLS[name]) == 1
+
+
+@pytest.mark.parametrize(
+    ("slip", "said"),
+    [
+        (lambda: T.clamp(min=0.0), "clamp has no `min`: `clamp(low, high)` wants both bounds; one alone is `maximum(low)`"),
+        (lambda: T.clamp(0.0), "clamp: `clamp(low, high)` wants both bounds; one alone is `maximum(low)`"),
+        (lambda: T.sort_last_dim(), "sort_last_dim: `sort_last_dim(True)` gives the smallest first"),
+        (lambda: T.arg_sort_last_dim(descending=True), "arg_sort_last_dim has no `descending`: `arg_sort_last_dim(True)` gives"),
+        (lambda: T.flatten(), "flatten: `flatten(start, end)` joins these dims and those between"),
+        (lambda: T.squeeze(), "squeeze: `squeeze(dim)` drops one dim of size 1"),
+        (lambda: T.expand(3, 2, 2), "expand: the sizes are one argument, a tuple: `t.expand((3, 2))`"),
+        (lambda: T.repeat(2, 1), "repeat: how often along each dim is one argument, a tuple"),
+        (lambda: T.round(decimals=2), "round has no `decimals`: it rounds to whole numbers; `round_to(decimals)`"),
+        (lambda: Tensor.zeros(2, requires_grad=True), "zeros has no `requires_grad`: `Tensor.zeros((2, 3), DType.F32)`; `Var.zeros` takes"),
+        (lambda: T.zeros_like(dtype="f64"), "zeros_like has no `dtype`: it is of t's dtype"),
+        (lambda: Tensor.arange(0, 10, 2), "arange: `Tensor.arange(0, 3)`; `Tensor.arange_step(0, 9, 3)` has steps"),
+        (lambda: V.backward(T), "backward: it starts from ones; other weights go before it, `(t * weights).sum_all().backward()`"),
+        (lambda: V.backward(gradient=T), "backward has no `gradient`: it starts from ones"),
+        (lambda: loss.mse(T, T, reduction="sum"), "mse has no `reduction`: it takes `inp` and `target` and gives the mean"),
+        (lambda: loss.cross_entropy(T, T, T), "cross_entropy: `cross_entropy(inp, target)`; `weight`, `ignore_index`"),
+        (lambda: nn.SGD([], 0.1).step(), "step: it takes the gradients: `step(loss.backward())`"),
+    ],
+)
+def test_a_call_in_others_manner_is_told_what_to_write(slip: Callable[[], object], said: str) -> None:
+    with pytest.raises(TypeError, match="^" + re.escape(said)):
+        slip()
+
+
+@pytest.mark.parametrize(
+    ("slip", "said", "help"),
+    [
+        (lambda: T.log_sum_exp(dims=0), "Tensor.log_sum_exp() got an unexpected keyword argument 'dims'", "`log_sum_exp(dim)`"),
+        (lambda: Tensor.linspace(0, 1), "Tensor.linspace() missing 1 required positional argument: 'steps'", "how many; `Var.linspace`"),
+        (lambda: nn.ParamsAdamW(betas=(0.9, 0.999)), "ParamsAdamW.__init__() got an unexpected keyword argument", "`beta1`, `beta2`"),
+        (lambda: nn.linear(3, 2), "linear: missing a required argument: 'vb'", "it is `linear(in_dim, out_dim, vb)`"),
+        (lambda: nn.conv2d(1, 2, 3, padding=1, vb=VB), "conv2d: missing a required argument: 'cfg'", "`Conv2dConfig(padding=1)`"),
+        (lambda: nn.Conv2d(T, groups=2), "Conv2d: got an unexpected keyword argument 'groups'", "`nn.conv2d(in_channels,"),
+        (lambda: nn.VarBuilder(VARMAP), "VarBuilder.__init__() missing 2 required", "`VarBuilder.from_varmap(varmap, DType.F32)`"),
+        (lambda: nn.clip_grad_norm([V], 1.0), "clip_grad_norm() missing 1 required positional argument", "`clip_grad_norm(grads, "),
+        (lambda: cafe.no_grad(print), "no_grad() takes 0 positional arguments but 1 was given", "`@no_grad()`"),
+    ],
+)
+def test_a_wrong_call_has_public_names_and_a_cure(slip: Callable[[], object], said: str, help: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(said)) as caught:
+        slip()
+    assert len(caught.value.__notes__) == 1 and help in caught.value.__notes__[0]
+
+
+def test_python_speaks_of_tensor_whichever_file_a_method_is_in() -> None:
+    methods = [n for n in dir(Tensor) if not n.startswith("_") and callable(getattr(Tensor, n, None))]
+    assert len(methods) > 150
+    for name in set(methods) - {"i"} - set(of_tensors.CALLS):
+        with pytest.raises(TypeError, match=rf"^(Tensor|Var)\.{name}\(\) got an unexpected keyword argument 'nonsense'"):
+            getattr(V, name)(nonsense=1)
+    assert pickle.loads(pickle.dumps(Tensor.relu)) is Tensor.relu and pickle.loads(pickle.dumps(Tensor.clamp)) is Tensor.clamp
+
+
+def test_an_error_inside_a_function_is_not_taken_for_a_wrong_call() -> None:
+    with pytest.raises(TypeError, match="a shape is an int or several of them") as caught:
+        T.expand("ab")  # type: ignore[arg-type]
+    assert not hasattr(caught.value, "__notes__")
+    help = "`brew(grams)`"
+
+    @told({"brew": help})
+    def brew(grams: int) -> None:
+        len(grams)  # type: ignore[arg-type]
+
+    with pytest.raises(TypeError) as caught:
+        brew(2)
+    assert not hasattr(caught.value, "__notes__")
+    with pytest.raises(TypeError) as caught:
+        brew()  # type: ignore[call-arg]
+    assert caught.value.__notes__ == [f"help: {help}"]
+
+
+def test_dims_in_the_place_of_a_device() -> None:
+    with pytest.raises(TypeError, match="expected a Device, found int") as caught:
+        Tensor.zeros(2, 3, 4)  # type: ignore[arg-type]
+    assert caught.value.__notes__ == ["help: several dims are one argument, a tuple"]
+
+
+def test_other_classes_and_modules_answer_too() -> None:
+    grads = V.sqr().sum_all().backward()
+    for owner, name, said in (
+        (cafe.Device, "cuda", "a Device has no `cuda`: there is the CPU alone"),
+        (cafe.Device, "cpu", "a Device has no `cpu`: it is `Device.Cpu`"),
+        (grads, "items", r"a GradStore has no `items`: `grads\[v\]`"),
+        (safetensors, "save_file", r"module `cafe\.io\.safetensors` has no `save_file`: it is `save`"),
+        (loss, "CrossEntropyLoss", r"module `cafe\.nn\.loss` has no `CrossEntropyLoss`: it is the function `loss\.cross_entropy"),
+        (nn, "softmax", r"module `cafe\.nn` has no `softmax`: it is `cafe\.nn\.ops\.softmax`"),
+        (nn, "mse", r"module `cafe\.nn` has no `mse`: it is `cafe\.nn\.loss\.mse`"),
+        (nn, "relu", r"module `cafe\.nn` has no `relu`: it is a method, `Tensor\.relu`"),
+        (loss, "softmax", r"module `cafe\.nn\.loss` has no `softmax`: it is `cafe\.nn\.ops\.softmax`"),
+    ):
+        with pytest.raises(AttributeError, match=said):
+            getattr(owner, name)
+
+
 # -- keywords and orders
 
 
 @pytest.mark.parametrize(
     ("slip", "said"),
     [
-        (lambda: T.sum(axis=0), "sum has no `axis`: it takes a `dim`"),
-        (lambda: T.sum(0, keepdim=True), "sum has no `keepdim`: `sum_keepdim(dim)` keeps the dim at size 1"),
-        (lambda: T.mean(dim=0, keepdim=True), "mean has no `keepdim`: `mean_keepdim(dim)` keeps the dim at size 1"),
-        (lambda: T.max(axis=1), "max has no `axis`: it takes a `dim`"),
-        (lambda: T.prod(axis=1), "prod has no `axis`: it takes a `dim`"),
-        (lambda: T.argmin(axis=1), "argmin has no `axis`: it takes a `dim`"),
-        (lambda: T.var(0, unbiased=False), "var has no `unbiased`: it takes a `dim`, and divides by n − 1"),
-        (lambda: T.argmax(), "argmax() needs a dim"),
-        (lambda: T.var(), "var() needs a dim"),
+        (lambda: T.sum(axis=0), "sum has no `axis`: `sum(dim)`; `sum_keepdim(dim)` keeps the dim at size 1, `sum_all()` reduces"),
+        (lambda: T.sum(0, keepdim=True), "sum has no `keepdim`: `sum(dim)`; `sum_keepdim(dim)` keeps the dim at size 1"),
+        (lambda: T.mean(dim=0, keepdim=True), "mean has no `keepdim`: `mean(dim)`; `mean_keepdim(dim)` keeps the dim at size 1"),
+        (lambda: T.max(axis=1), "max has no `axis`: `max(dim)`;"),
+        (lambda: T.prod(axis=1), "prod has no `axis`: `prod(dim)`;"),
+        (lambda: T.argmin(axis=1), "argmin has no `axis`: `argmin(dim)`; `argmin_keepdim(dim)` keeps the dim at size 1"),
+        (lambda: T.var(0, unbiased=False), "var has no `unbiased`: `var(dim)`; `var_keepdim(dim)` keeps the dim at size 1; it divides"),
+        (lambda: T.argmax(), "argmax: `argmax(dim)`;"),
+        (lambda: T.var(), "var: `var(dim)`;"),
         (lambda: Tensor([1.0], requires_grad=True), "Tensor has no `requires_grad`: it takes `data`, `dtype` and `device`"),
         (lambda: Var([1.0], requires_grad=True), "Var has no `requires_grad`"),
-        (lambda: Tensor.randn(2, 3), "randn takes the mean and deviation first: `Tensor.randn(0.0, 1.0, (2, 3))`"),
-        (lambda: Tensor.rand((2, 3)), "rand takes the bounds first: `Tensor.rand(0.0, 1.0, (2, 3))`"),
-        (lambda: Tensor.arange(3), "arange takes the start first: `Tensor.arange(0, 3)`"),
-        (lambda: Tensor.full((2, 3), 1.0), "full takes the value first: `Tensor.full(1.0, (2, 3))`"),
+        (lambda: Tensor.randn(2, 3), "randn: `Tensor.randn(0.0, 1.0, (2, 3))`: mean, deviation, shape"),
+        (lambda: Tensor.rand((2, 3)), "rand: `Tensor.rand(0.0, 1.0, (2, 3))`: bounds, shape"),
+        (lambda: Tensor.arange(3), "arange: `Tensor.arange(0, 3)`;"),
+        (lambda: Tensor.full((2, 3), 1.0), "full: `Tensor.full(1.0, (2, 3))`"),
         (lambda: T // 2, "a Tensor has no operator //"),
         (lambda: T % 2, "a Tensor has no operator %"),
+        (lambda: divmod(T, 2), "a Tensor has no operator divmod"),
+        (lambda: divmod(2, T), "a Tensor has no operator divmod"),
+        (lambda: 2 // T, "a Tensor has no operator //"),
+        (lambda: 2 % T, "a Tensor has no operator %"),
+        (lambda: 1 & T, "a Tensor has no operator &"),
         (lambda: T & T, "a Tensor has no operator &"),
         (lambda: T | T, "a Tensor has no operator |"),
         (lambda: T ^ T, "a Tensor has no operator ^"),
@@ -134,6 +279,8 @@ def test_dims_may_be_named() -> None:
         (lambda: Tensor.zeros(2, 3), cafe.Error, "several dims are one argument, a tuple: `Tensor.zeros((2, 3))`"),
         (lambda: Tensor([1.0], device="cuda"), TypeError, "there is one, `Device.Cpu`"),
         (lambda: T.pow(2), TypeError, "it is `powf(e)` for a number"),
+        (lambda: T.add(1.0), TypeError, "`t + 1.0` takes a number"),
+        (lambda: T.gt(2.0).where_cond(T, 0.0), TypeError, "`masked_fill` takes a number"),
         (lambda: T.index_select(0, Tensor([0])), TypeError, "the ids come first: `t.index_select(ids, dim)`"),
         (lambda: T.gather(0, Tensor([[0]])), TypeError, "the ids come first: `t.gather(ids, dim)`"),
         (lambda: T.scatter(0, Tensor([[0]]), T), TypeError, "the dim comes last, after the ids"),

@@ -49,7 +49,8 @@ def test_dims_by_any_name() -> None:
 
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min"])
 def test_a_reduction_without_a_dim_names_its_cure(name: str) -> None:
-    with raises(TypeError, f"{name}() needs a dim; `{name}_all()` reduces everything to a scalar"):
+    row = f"`{name}(dim)`; `{name}_keepdim(dim)` keeps the dim at size 1, `{name}_all()` reduces everything to a scalar"
+    with raises(TypeError, f"{name}: {row}"):
         getattr(T, name)()
 
 
@@ -304,7 +305,7 @@ def test_products() -> None:
 
 
 def test_products_refuse() -> None:
-    with raises(TypeError, "prod() needs a dim; `prod_all()` reduces everything to a scalar"):
+    with raises(TypeError, "prod: `prod(dim)`; `prod_keepdim(dim)` keeps the dim at size 1, `prod_all()` reduces everything to a scalar"):
         T.prod()
     with raises(DimOutOfRange, "prod: dimension index 3 out of range for shape [2, 2, 3]"):
         T.prod(3)

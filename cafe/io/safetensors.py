@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -25,6 +25,7 @@ from cafe.device import Device
 from cafe.dtype import Array
 from cafe.errors import CannotFindTensor, Error, SafeTensor, TensorNotFound, UnsupportedSafeTensorDtype
 from cafe.files import PathLike, replacing
+from cafe.habits import defined, missing
 from cafe.io.base import brief, brought_home, little_endian, mapped
 from cafe.tensor.base import check_tensors
 from cafe.tensor.convert import check_device
@@ -413,3 +414,7 @@ def save_safetensors(tensor: Tensor, name: str, path: PathLike) -> None:
     Source: candle-core/src/safetensors.rs, Tensor::save_safetensors.
     """
     save({name: tensor}, path)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = missing("cafe.io.safetensors", defined(globals()), {"save_file": "it is `save`", "load_file": "it is `load`"})

@@ -15,6 +15,8 @@ import numpy as np
 
 from cafe.dtype import Array
 
+from . import _ffi
+
 
 class XP(Protocol):
     """A namespace of verbs: `cafe.kernels`, `twins`, or the verbs on Tensors (which a rule sees as arrays all the same)."""
@@ -45,6 +47,7 @@ class Twins:
 
 
 twins = Twins()
+TAKES_HALVES = _ffi.BACKEND == "c"  # whether kernels take F16 and BF16 as they are; NumPy's verbs are given F32
 halves: set[str] = set()  # the verbs of one array that C, where it is, computes for F16 and BF16: in F32, rounded once
 
 

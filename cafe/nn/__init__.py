@@ -6,6 +6,7 @@ from cafe.nn import AdamW, VarBuilder, VarMap, linear, loss, ops
 import typing
 
 from cafe.habits import missing as _missing
+from cafe.tensor.core import Tensor as _Tensor
 
 from . import init, loss, ops, optim
 from .activation import Activation, PReLU, prelu
@@ -222,4 +223,4 @@ __all__ = [
 ]
 
 if not typing.TYPE_CHECKING:
-    __getattr__ = _missing("cafe.nn", __all__, _MODULE)
+    __getattr__ = _missing("cafe.nn", __all__, _MODULE, ops, loss, _Tensor)

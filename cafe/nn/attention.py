@@ -16,7 +16,10 @@ from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 from cafe.tensor.verbs import GRAPH
 
+from .habits import called
 
+
+@called
 def scaled_dot_product_attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, causal: bool = False, scale: float | None = None
 ) -> Tensor:

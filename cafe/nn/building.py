@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from cafe.errors import Error
+from cafe.errors import Error, helped
 from cafe.shape import whole
 from cafe.tensor.base import check_tensors
 from cafe.tensor.convert import real
 
-from .habits import BUILDERS
+from .habits import BUILDERS, CALLS
 from .var_map import VarMap
 
 P = ParamSpec("P")
@@ -35,27 +35,28 @@ def builds(f: Callable[P, T]) -> Callable[P, T]:
     def build(*args: P.args, **kwargs: P.kwargs) -> T:
         op = type(args[0]).__name__ if f.__name__ == "__init__" else f.__name__
         try:
-            _check_all(f, op, signature, kinds, args, kwargs)
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise helped(TypeError(f"{op}: {error}"), _how(op, signature)) from None
+        try:
+            for name, value in given.items():
+                if value is not None or not str(signature.parameters[name].annotation).endswith("None"):
+                    _check(f, op, name, kinds[name], value)
         except TypeError as error:
             if op in BUILDERS and isinstance(args[1] if len(args) > 1 else None, int):
-                error.__notes__ = [f"help: `{op}` is made of tensors; `nn.{BUILDERS[op]}` makes one with variables of its own"]
+                error.__notes__ = [f"help: {_how(op, signature)}"]
             raise
         return f(*args, **kwargs)
 
     return build
 
 
-def _check_all(
-    f: Callable[..., Any], op: str, signature: inspect.Signature, kinds: dict[str, str], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
-    try:
-        given = signature.bind(*args, **kwargs).arguments
-    except TypeError:  # too few or too many: Python says it better
-        f(*args, **kwargs)
-        raise
-    for name, value in given.items():
-        if value is not None or not str(signature.parameters[name].annotation).endswith("None"):
-            _check(f, op, name, kinds[name], value)
+def _how(op: str, signature: inspect.Signature) -> str:
+    """How a layer is built that was built in another way."""
+    if op in BUILDERS:
+        return f"`{op}` is made of tensors; `nn.{BUILDERS[op]}` makes one with variables of its own"
+    parameters = [name for name in signature.parameters if name != "self"]
+    return f"it is `{op}({', '.join(parameters)})`" + (f"; {CALLS[op]}" if op in CALLS else "")
 
 
 def _check(f: Callable[..., Any], op: str, name: str, kind: str, value: Any) -> None:

@@ -17,9 +17,11 @@ from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
 from .cohort import named
+from .habits import called
 from .optim import Vars
 
 
+@called
 def clip_grad_norm(grads: GradStore, vars: Vars, max_norm: float) -> float:
     """Scales the variables' gradients so that √ Σ g² over all of them is at most max_norm; gives what it was before.
 
@@ -43,6 +45,7 @@ def clip_grad_norm(grads: GradStore, vars: Vars, max_norm: float) -> float:
     return norm
 
 
+@called
 def clip_grad_value(grads: GradStore, vars: Vars, max_value: float) -> None:
     """Holds each number of the variables' gradients between ± max_value.
 

@@ -24,12 +24,14 @@ from cafe.tensor.core import Tensor
 
 from .activation import Activation
 from .building import builds
+from .habits import called
 from .init import DEFAULT_KAIMING_NORMAL, Init
 from .module import Module
 from .norm import BatchNorm, absorbed
 from .var_builder import VarBuilder
 
 
+@called
 @dataclass(frozen=True)
 class Conv1dConfig:
     """How a Conv1d walks. `padding` may be "same"; `padding_mode` (zeros, reflect, replicate, circular) is cafe's own, and not printed.
@@ -46,6 +48,7 @@ class Conv1dConfig:
     padding_mode: str = field(default="zeros", repr=False)
 
 
+@called
 @dataclass(frozen=True)
 class Conv2dConfig:
     """How a Conv2d walks: an int for both axes, or one an axis. `padding` may be "same"; `padding_mode` as in Conv1dConfig."""
@@ -58,6 +61,7 @@ class Conv2dConfig:
     padding_mode: str = field(default="zeros", repr=False)
 
 
+@called
 @dataclass(frozen=True)
 class ConvTranspose1dConfig:
     """How a ConvTranspose1d walks."""
@@ -69,6 +73,7 @@ class ConvTranspose1dConfig:
     groups: int = 1
 
 
+@called
 @dataclass(frozen=True)
 class ConvTranspose2dConfig:
     """How a ConvTranspose2d walks: an int for both axes, or one an axis. `groups` is cafe's own, and not printed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cafe.habits import Unlike
+from cafe.habits import Unlike, misfit, told
 
 _VARIABLES = "variables live in the `VarMap` that the layers were made from: `varmap.all_vars()`, with their names `varmap.data()`"
 _FILES = "the `VarMap` that the layers were made from is saved and loaded: `varmap.save(path)`, `varmap.load(path)`"
@@ -80,6 +80,43 @@ BUILDERS = {
     "PReLU": "prelu(num_channels, vb)",
 }
 
+_CONFIG = "padding, stride, dilation and groups are the configuration's, `{1}Config(padding=1)`; without a bias it is `{0}_no_bias`"
+_WINDOW = "`kernel_size` and the channels are given to the function that builds the layer; `…_no_bias` builds one without a bias"
+_STACKED = "several layers, in one or both directions, are built by `{0}(in_dim, hidden_dim, num_layers, vb, bidirectional=True)`"
+_MEAN = "it takes `inp` and `target` and gives the mean; times `inp.elem_count()` that is the sum"
+_ADAM = "they are `lr`, `beta1`, `beta2`, `eps` and `weight_decay`"
+_GRADS = "the gradients first, then the variables and the bound: `{0}(grads, varmap.all_vars(), 1.0)`"
+
+CALLS = {  # how functions and parameters are called
+    "linear": "without a bias it is `linear_no_bias(in_dim, out_dim, vb)`",
+    "conv1d": _CONFIG.format("conv1d", "Conv1d"),
+    "conv2d": _CONFIG.format("conv2d", "Conv2d"),
+    "conv_transpose1d": _CONFIG.format("conv_transpose1d", "ConvTranspose1d"),
+    "conv_transpose2d": _CONFIG.format("conv_transpose2d", "ConvTranspose2d"),
+    "Conv1dConfig": _WINDOW,
+    "Conv2dConfig": _WINDOW,
+    "ConvTranspose1dConfig": _WINDOW,
+    "ConvTranspose2dConfig": _WINDOW,
+    "LSTMConfig": _STACKED.format("lstm_stack"),
+    "GRUConfig": _STACKED.format("gru_stack"),
+    "mse": _MEAN,
+    "l1": _MEAN,
+    "smooth_l1": _MEAN,
+    "huber": f"{_MEAN}; `delta` has no default",
+    "binary_cross_entropy_with_logit": _MEAN,
+    "nll": "`nll(inp, target)`; `weight`, `ignore_index` and `reduction` are given by name",
+    "cross_entropy": "`cross_entropy(inp, target)`; `weight`, `ignore_index`, `label_smoothing` and `reduction` are given by name",
+    "scaled_dot_product_attention": "it takes `q`, `k`, `v`, `mask`, `causal` and `scale`; `cafe.nn.ops.dropout` drops elements",
+    "step": "it takes the gradients: `step(loss.backward())`",
+    "clip_grad_norm": _GRADS.format("clip_grad_norm"),
+    "clip_grad_value": _GRADS.format("clip_grad_value"),
+    "VarBuilder": "`VarBuilder.from_varmap(varmap, DType.F32)` makes one for training; others read files, as `VarBuilder.from_pth(path)`",
+    "ParamsSGD": "they are `lr`, `momentum`, `dampening`, `nesterov` and `weight_decay`",
+    "ParamsAdam": _ADAM,
+    "ParamsAdamW": _ADAM,
+}
+called, wrong = told(CALLS), misfit(CALLS)
+
 _NORM = f"it is `{BUILDERS['BatchNorm']}`, for inputs of any rank"
 _LAYERS = "a Python list holds layers; `Sequential(a, b)` applies them in order"
 _PICKED = "`cafe.tools.data` shuffles rows and cuts them into mini-batches"
@@ -129,23 +166,34 @@ MODULE = {
     "Dataset": _PICKED,
 }
 
+_FUNCTIONAL = {
+    "mse_loss": "mse",
+    "l1_loss": "l1",
+    "smooth_l1_loss": "smooth_l1",
+    "huber_loss": "huber",
+    "nll_loss": "nll",
+    "binary_cross_entropy_with_logits": "binary_cross_entropy_with_logit",
+}
+
 LOSSES = {
-    "mse_loss": "it is `mse`",
-    "l1_loss": "it is `l1`",
-    "smooth_l1_loss": "it is `smooth_l1`",
-    "huber_loss": "it is `huber`",
-    "nll_loss": "it is `nll`",
+    **{name: instead for name, instead in MODULE.items() if name.endswith("Loss")},
+    **{name: f"it is `{loss}`" for name, loss in _FUNCTIONAL.items()},
     "bce": "`binary_cross_entropy_with_logit` takes what comes before the sigmoid",
     "binary_cross_entropy": "`binary_cross_entropy_with_logit` takes what comes before the sigmoid",
-    "binary_cross_entropy_with_logits": "it is `binary_cross_entropy_with_logit`",
 }
 
 OPS = {
-    "cross_entropy": "it is `cafe.nn.loss.cross_entropy`",
-    "mse_loss": "it is `cafe.nn.loss.mse`",
+    **{name: f"it is `cafe.nn.loss.{loss}`" for name, loss in _FUNCTIONAL.items()},
     "linear": "`Linear(weight, bias)(xs)` is the product",
     "logsigmoid": "it is `log_sigmoid`",
     "hardsigmoid": "it is `hard_sigmoid`",
+    "hard_swish": "it is `hardswish`",
+    "relu6": "it is `Tensor.clamp(xs, 0.0, 6.0)`",
+    "scaled_dot_product_attention": "it is `cafe.nn.scaled_dot_product_attention`",
+    "batch_norm": "it is a layer, which keeps running moments: `cafe.nn.BatchNorm`",
+    "group_norm": "it is a layer, `cafe.nn.GroupNorm`",
+    "instance_norm": "it is a layer, `cafe.nn.InstanceNorm`",
+    "normalize": "`xs.broadcast_div(xs.sqr().sum_keepdim(dim).sqrt())`",
     "pad": "it is a method, `Tensor.pad`, with a pair a dim",
     "interpolate": "`Tensor.interpolate2d` and `upsample_bilinear2d` resize images",
     "one_hot": "`Tensor.eye(depth).index_select(ids, 0)` makes such rows",

@@ -8,14 +8,14 @@ Each takes the mean over all it is given. None broadcasts: an output of (n, 1) b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 import numpy as np
 
 from cafe import kernels
 from cafe.dtype import Array, DType, check_float, check_same
 from cafe.errors import Error, InvalidIndex, InvalidTarget, ShapeMismatchBinaryOp, UnexpectedShape, UnsupportedDTypeForOp, bail, show
-from cafe.habits import missing
+from cafe.habits import defined, missing
 from cafe.ops import loss as loss_ops
 from cafe.shape import whole
 from cafe.tape import is_half
@@ -23,7 +23,8 @@ from cafe.tensor.base import apply, check_tensors, wrap
 from cafe.tensor.convert import real
 from cafe.tensor.core import Tensor
 
-from .habits import LOSSES
+from . import ops
+from .habits import LOSSES, wrong
 from .ops import log_softmax
 
 _CROSS_ENTROPY = {with_grad: loss_ops.CrossEntropy(with_grad) for with_grad in (False, True)}
@@ -38,7 +39,7 @@ _WITH_SENTINEL = (DType.U8.numpy, DType.U32.numpy, DType.I64.numpy)
 # -- numbers
 
 
-def mse(inp: Tensor, target: Tensor) -> Tensor:
+def mse(inp: Tensor, target: Tensor, **others: Never) -> Tensor:
     """Σ (inp − target)² / n.
 
     Shape: any, the same twice → ().
@@ -50,11 +51,13 @@ def mse(inp: Tensor, target: Tensor) -> Tensor:
     >>> mse(Tensor([1.0, 2.0]), Tensor([0.0, 0.0])).to_scalar()
     2.5
     """
-    _check_pair("sub", inp, target)
+    if others:
+        raise wrong("mse", others)
+    _check_pair("mse", "sub", inp, target)
     return apply(_MSE[inp.track_op()], inp, target)
 
 
-def l1(inp: Tensor, target: Tensor) -> Tensor:
+def l1(inp: Tensor, target: Tensor, **others: Never) -> Tensor:
     """Σ |inp − target| / n; shapes, errors as `mse`.
 
     Gradient: g · sign(inp − target) / n, 0 where they are equal.
@@ -63,11 +66,13 @@ def l1(inp: Tensor, target: Tensor) -> Tensor:
     >>> l1(Tensor([1.0, -2.0]), Tensor([0.0, 0.0])).to_scalar()
     1.5
     """
-    _check_pair("sub", inp, target)
+    if others:
+        raise wrong("l1", others)
+    _check_pair("l1", "sub", inp, target)
     return inp.sub(target).abs().mean_all()
 
 
-def huber(inp: Tensor, target: Tensor, delta: float) -> Tensor:
+def huber(inp: Tensor, target: Tensor, delta: float, **others: Never) -> Tensor:
     """The mean of d² / 2 where |d| = |inp − target| is at most delta, of delta (|d| − delta / 2) beyond.
 
     Raises: Error unless the shapes are one and delta is above 0; DTypeMismatchBinaryOp.
@@ -78,16 +83,18 @@ def huber(inp: Tensor, target: Tensor, delta: float) -> Tensor:
     >>> huber(Tensor([0.5, 3.0]), Tensor([0.0, 0.0]), 1.0).to_scalar()  # (0.125 + 2.5) / 2
     1.3125
     """
-    check_tensors("huber", inp, target)
+    if others:
+        raise wrong("huber", others)
+    _check_tensors("huber", inp, target)
     if inp.shape != target.shape:
         bail(f"input and target must have the same shape, got inp: {show(inp.shape)}, target: {show(target.shape)}")
     if not real("huber", delta) > 0.0:
         bail(f"huber: delta must be above 0, got {delta}")
-    _check_pair("sub", inp, target)
+    _check_pair("huber", "sub", inp, target)
     return apply(loss_ops.Huber(delta, inp.track_op()), inp, target)
 
 
-def smooth_l1(inp: Tensor, target: Tensor, beta: float = 1.0) -> Tensor:
+def smooth_l1(inp: Tensor, target: Tensor, beta: float = 1.0, **others: Never) -> Tensor:
     """The mean of d² / (2 beta) where |d| is at most beta, of |d| − beta / 2 beyond; `l1` for a beta of 0.
 
     Raises: as `huber`.
@@ -96,10 +103,12 @@ def smooth_l1(inp: Tensor, target: Tensor, beta: float = 1.0) -> Tensor:
     >>> smooth_l1(Tensor([0.5, 3.0]), Tensor([0.0, 0.0])).to_scalar()
     1.3125
     """
+    if others:
+        raise wrong("smooth_l1", others)
     return l1(inp, target) if beta == 0.0 else huber(inp, target, beta).affine(1.0 / beta, 0.0)
 
 
-def binary_cross_entropy_with_logit(inp: Tensor, target: Tensor) -> Tensor:
+def binary_cross_entropy_with_logit(inp: Tensor, target: Tensor, **others: Never) -> Tensor:
     """The mean of −t ln σ(x) − (1 − t) ln(1 − σ(x)), computed as t ln(1 + e^−x) + (1 − t) ln(1 + eˣ): finite for any finite x.
 
     Shape: logits and targets in [0, 1], any shape, the same twice → ().
@@ -111,7 +120,9 @@ def binary_cross_entropy_with_logit(inp: Tensor, target: Tensor) -> Tensor:
     >>> binary_cross_entropy_with_logit(Tensor([[1000.0, -1000.0]]), Tensor([[0.0, 0.0]])).to_scalar()
     500.0
     """
-    _check_pair("mul", target, inp)
+    if others:
+        raise wrong("binary_cross_entropy_with_logit", others)
+    _check_pair("binary_cross_entropy_with_logit", "mul", inp, target)
     return apply(_BCE, inp, target)
 
 
@@ -121,10 +132,11 @@ def binary_cross_entropy_with_logit(inp: Tensor, target: Tensor) -> Tensor:
 def nll(
     inp: Tensor,
     target: Tensor,
-    *,
+    *more: Never,
     weight: Tensor | None = None,
     ignore_index: int | None = None,
     reduction: str = "mean",
+    **others: Never,
 ) -> Tensor:
     """The mean of −inp[i, target[i]], for log-probabilities inp.
 
@@ -138,6 +150,8 @@ def nll(
     >>> nll(Tensor([[-1.0, -2.0], [-3.0, -4.0]]), Tensor([0, 1])).to_scalar()
     2.5
     """
+    if more or others:
+        raise wrong("nll", others)
     _check_classes("nll", inp, target)
     try:
         if weight is None and ignore_index is None and reduction == "mean" and inp.shape[0]:  # each row counts once
@@ -150,11 +164,12 @@ def nll(
 def cross_entropy(
     inp: Tensor,
     target: Tensor,
-    *,
+    *more: Never,
     weight: Tensor | None = None,
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
     reduction: str = "mean",
+    **others: Never,
 ) -> Tensor:
     """The mean of −ln softmax(inp)[i, target[i]], for logits inp, in one op.
 
@@ -178,7 +193,9 @@ def cross_entropy(
     >>> print(f"{loss:.6f}")
     0.175456
     """
-    check_tensors("cross_entropy", inp, target)
+    if more or others:
+        raise wrong("cross_entropy", others)
+    _check_tensors("cross_entropy", inp, target)
     if inp.rank != 2:
         raise Error("cross_entropy expects an input tensor of rank 2").help(_TO_ROWS)
     _check_classes("cross_entropy", inp, target)
@@ -283,16 +300,24 @@ def _class_weights(op: str, weight: Tensor, classes: int, dtype: np.dtype[Any]) 
 # -- what is asked of arguments
 
 
-def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
-    """Raises candle's error for the op unless both have one shape and one float dtype."""
+def _check_tensors(loss: str, inp: Tensor, target: Tensor) -> None:
+    """Raises TypeError, naming the argument, unless both are Tensors."""
+    check_tensors(f"{loss}: inp", inp)
+    check_tensors(f"{loss}: target", target)
+
+
+def _check_pair(loss: str, op: str, inp: Tensor, target: Tensor) -> None:
+    """Raises candle's error for the op that its loss begins with unless both have one shape and one float dtype."""
     try:
-        a, b = lhs._data, rhs._data
+        a, b = inp._data, target._data
     except AttributeError:
-        check_tensors("loss", lhs, rhs)
+        _check_tensors(loss, inp, target)
         raise
     dtype = a.dtype
     if a.shape == b.shape and dtype is b.dtype and (dtype is _F32 or dtype.kind == "f"):
         return
+    if op == "mul":  # there the target stands on the left
+        a, b = b, a
     if a.shape != b.shape:
         raise ShapeMismatchBinaryOp(op, a.shape, b.shape).help("a loss does not broadcast: reshape one side to the other's shape")
     check_same(op, a, b)
@@ -301,7 +326,7 @@ def _check_pair(op: str, lhs: Tensor, rhs: Tensor) -> None:
 
 def _check_classes(op: str, inp: Tensor, target: Tensor) -> None:
     """Raises Error with candle's texts unless inp is (n, c) and target (n) integers."""
-    check_tensors(op, inp, target)
+    _check_tensors(op, inp, target)
     if target.rank != 1:
         error = Error(f"the target tensor should have a single dimension ({show(target.shape)})")
         raise error.help(f"{op}: {_to_ids(inp, target)}")
@@ -337,4 +362,4 @@ def _check_reduction(reduction: str) -> None:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing("cafe.nn.loss", [name for name in globals() if not name.startswith("_")], LOSSES)
+    __getattr__ = missing("cafe.nn.loss", defined(globals()), LOSSES, ops)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cafe.device import generator
 from cafe.dtype import DType, check_float
 from cafe.errors import UnsupportedDTypeForOp, bail, show
-from cafe.habits import missing
+from cafe.habits import defined, missing
 from cafe.kernels import keep_mask
 from cafe.ops import activation
 from cafe.ops import norm as norm_ops
@@ -447,4 +447,4 @@ def _shortest(value: float) -> str:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = missing("cafe.nn.ops", [name for name in globals() if not name.startswith("_")], OPS, Tensor)
+    __getattr__ = missing("cafe.nn.ops", defined(globals()), OPS, Tensor)

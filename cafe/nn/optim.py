@@ -28,13 +28,14 @@ import numpy as np
 from cafe import kernels, tracing
 from cafe.dtype import Array
 from cafe.errors import CannotFindTensor, Error, UnexpectedDType, UnexpectedShape, helped
+from cafe.habits import NEEDED
 from cafe.tape import is_half
 from cafe.tensor.base import check_tensors, named_tensors, wrap
 from cafe.tensor.core import Tensor, Var
 from cafe.tensor.grads import GradStore
 
 from .cohort import Cohort, Slot, cohorts, named
-from .habits import OptimizerHabits
+from .habits import OptimizerHabits, called, wrong
 
 _LR = "the learning rate"
 _NO_VAR = "`varmap.all_vars()` are a model's variables, `Var.from_tensor(t)` makes one of a tensor"
@@ -118,8 +119,10 @@ class _Stepper(Optimizer):
 
     # -- the step
 
-    def step(self, grads: GradStore) -> None:
+    def step(self, grads: GradStore = NEEDED) -> None:
         """One step for every variable that has a gradient in the store."""
+        if grads is NEEDED:
+            raise wrong("step")
         if tracing.active is None:
             self._step(grads)
             return
@@ -258,6 +261,7 @@ def _check_state(state: Mapping[str, Tensor], wanted: Mapping[str, Array]) -> No
 # -- SGD
 
 
+@called
 @dataclass(frozen=True)
 class ParamsSGD:
     """The parameters of `SGD`.
@@ -337,6 +341,7 @@ class SGD(_Stepper):
 # -- Adam
 
 
+@called
 @dataclass(frozen=True)
 class ParamsAdam:
     """The parameters of `Adam`.
@@ -364,6 +369,7 @@ class ParamsAdam:
                 raise Error(f"{name} must be in [0, 1), got {beta}")
 
 
+@called
 @dataclass(frozen=True)
 class ParamsAdamW(ParamsAdam):
     """The parameters of `AdamW`, with candle's defaults.

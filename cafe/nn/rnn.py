@@ -14,6 +14,7 @@ from cafe.tensor.base import apply, check_tensors
 from cafe.tensor.core import Tensor
 
 from .building import builds
+from .habits import called
 from .init import DEFAULT_KAIMING_UNIFORM, ZERO, Init
 from .linear import Linear
 from .var_builder import VarBuilder
@@ -43,6 +44,7 @@ class GRUState:
     h: Tensor
 
 
+@called
 @dataclass(frozen=True)
 class LSTMConfig:
     """How an LSTM starts and is named. A bias of None is left out.
@@ -63,6 +65,7 @@ class LSTMConfig:
         return LSTMConfig(b_ih_init=None, b_hh_init=None)
 
 
+@called
 @dataclass(frozen=True)
 class GRUConfig:
     """How a GRU starts. A bias of None is left out. layer_idx and direction are cafe's own.

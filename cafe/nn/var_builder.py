@@ -25,6 +25,7 @@ from cafe.tensor.base import named_tensors
 from cafe.tensor.convert import check_device
 from cafe.tensor.core import Tensor
 
+from .habits import called
 from .init import Init
 from .var_map import VarMap
 
@@ -54,6 +55,7 @@ class Backend(Protocol):
         """Whether there is one of this name."""
 
 
+@called
 class VarBuilder:
     """A prefix over a source of tensors, with the dtype and device that they are wanted in.
 

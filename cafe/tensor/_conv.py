@@ -19,6 +19,7 @@ from cafe.ops.base import Op
 from cafe.shape import Shape, check_rank, conv_out, conv_transpose_out, ints_per_axis, whole
 
 from .base import Base, apply
+from .habits import called
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -111,6 +112,7 @@ class ConvMethods(Base):
 
     __slots__ = ()
 
+    @called
     def conv1d(
         self,
         kernel: Tensor,
@@ -139,6 +141,7 @@ class ConvMethods(Base):
         """
         return convolve(1, self, kernel, None, padding, stride, dilation, groups, padding_mode)
 
+    @called
     def conv2d(
         self,
         kernel: Tensor,
@@ -164,6 +167,7 @@ class ConvMethods(Base):
         """
         return convolve(2, self, kernel, None, padding, stride, dilation, groups, padding_mode)
 
+    @called
     def conv_transpose1d(
         self,
         kernel: Tensor,
@@ -191,6 +195,7 @@ class ConvMethods(Base):
         """
         return convolve_transpose(1, self, kernel, padding, output_padding, stride, dilation, groups)
 
+    @called
     def conv_transpose2d(
         self,
         kernel: Tensor,

@@ -5,30 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
 from cafe.device import Device, generator
 from cafe.dtype import Array, DType, DTypeLike, as_dtype, from_numpy_dtype
-from cafe.errors import Error, IntegerOverflow, OpRequiresAtLeastTwoTensors, ShapeMismatch, UnsupportedDTypeForOp, helped
+from cafe.errors import Error, IntegerOverflow, ShapeMismatch, UnsupportedDTypeForOp, helped
+from cafe.habits import NEEDED
 from cafe.kernels import cast, copy, full_like, lt, normal, uniform, where
 from cafe.kernels.memory import cleared, full
 from cafe.shape import ShapeLike, check_rank, parse_hole, parse_shape, shares_memory, whole
 
-from .base import Base, check_tensors, named_type, taken, wrap
+from .base import Base, named_type, taken, wrap
 from .convert import check_device, default_dtype, number_for, owner, real, shaped, to_array
+from .habits import called, wrong
 
 if TYPE_CHECKING:
     from .core import Tensor
-
-
-_NOT_GIVEN: Any = object()
-
-
-def _asks(name: str, what: str, example: str) -> TypeError:
-    """The error of a constructor that was given a shape, or an end, alone, as PyTorch's are."""
-    return TypeError(f"{name} takes the {what} first: `Tensor.{name}({example})`")
 
 
 def _triangle(n: int, dtype: np.dtype[Any], *, upper: bool) -> Array:
@@ -100,7 +94,7 @@ class CreateMethods(Base):
         return cls._made(to_array(data, dtype))  # type: ignore[no-any-return]
 
     @classmethod
-    def zeros(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
+    def zeros(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None, **others: Never) -> Tensor:
         """Zeros.
 
         Shape: the one given.
@@ -110,10 +104,12 @@ class CreateMethods(Base):
         >>> cafe.Tensor.zeros((2, 2)).tolist(), cafe.Tensor.zeros(1, "u8").tolist()
         ([[0.0, 0.0], [0.0, 0.0]], [0])
         """
+        if others:
+            raise wrong("zeros", others)
         return cls._made(cleared(shaped(shape, device), as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 
     @classmethod
-    def ones(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
+    def ones(cls, shape: ShapeLike, dtype: DTypeLike = DType.F32, device: Device | None = None, **others: Never) -> Tensor:
         """Ones.
 
         Shape: the one given.
@@ -123,10 +119,14 @@ class CreateMethods(Base):
         >>> cafe.Tensor.ones(3).tolist()
         [1.0, 1.0, 1.0]
         """
+        if others:
+            raise wrong("ones", others)
         return cls._made(full(shaped(shape, device), as_dtype(dtype).numpy, 1))  # type: ignore[no-any-return]
 
     @classmethod
-    def full(cls, value: Any, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
+    def full(
+        cls, value: Any, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None, **others: Never
+    ) -> Tensor:
         """One number everywhere, value first as in candle; the dtype is the number's: a float gives F32, an int I64.
 
         Shape: the one given.
@@ -137,28 +137,31 @@ class CreateMethods(Base):
         >>> cafe.Tensor.full(42, (1, 3)).tolist(), cafe.Tensor.full(0.5, 1).dtype
         ([[42, 42, 42]], F32)
         """
-        if isinstance(value, tuple | list):
-            raise _asks("full", "value", "1.0, (2, 3)")
+        if isinstance(value, tuple | list) or others:
+            raise wrong("full", others)
         target = (default_dtype(value) if dtype is None else as_dtype(dtype)).numpy
         number = number_for(np.empty(0, target), value, "full")
         return cls._made(full(shaped(shape, device), target, number))  # type: ignore[no-any-return]
 
     @classmethod
-    def arange(cls, start: Any, end: Any = _NOT_GIVEN, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
+    @called
+    def arange(cls, start: Any, end: Any = NEEDED, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
         """start, start + 1, … below end. Ints give I64, a float gives F32.
 
         Shape: (⌈end − start⌉), (0) if there is nothing between.
+        Raises: TypeError without an end, or for a step, which `arange_step` takes.
         Source: candle-core/src/tensor.rs, arange.
 
         >>> import cafe
         >>> cafe.Tensor.arange(2, 5).tolist(), cafe.Tensor.arange(0.0, 2.0).tolist()
         ([2, 3, 4], [0.0, 1.0])
         """
-        if end is _NOT_GIVEN:
-            raise _asks("arange", "start", f"0, {start}")
+        if end is NEEDED or isinstance(dtype, int | float):
+            raise wrong("arange")
         return cls.arange_step(start, end, 1.0 if isinstance(start, float) else 1, dtype, device)
 
     @classmethod
+    @called
     def arange_step(cls, start: Any, end: Any, step: Any, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
         """start, start + step, … up to end, without it: the i-th is start + i · step, so nothing drifts (candle adds up its steps).
 
@@ -179,6 +182,7 @@ class CreateMethods(Base):
         return cls._made(values.astype(target.numpy) if target.is_float else to_array(values, target))  # type: ignore[no-any-return]
 
     @classmethod
+    @called
     def linspace(cls, start: float, stop: float, steps: int, dtype: DTypeLike | None = None, device: Device | None = None) -> Tensor:
         """`steps` numbers evenly from start to stop, both included; one step gives start.
 
@@ -197,11 +201,12 @@ class CreateMethods(Base):
         return cls._made(np.linspace(*ends, count, dtype=np.float64).astype(_float(dtype, "linspace")))  # type: ignore[no-any-return]
 
     @classmethod
+    @called
     def rand(
         cls,
         lo: float,
-        up: float = _NOT_GIVEN,
-        shape: ShapeLike = _NOT_GIVEN,
+        up: float = NEEDED,
+        shape: ShapeLike = NEEDED,
         dtype: DTypeLike | None = None,
         device: Device | None = None,
     ) -> Tensor:
@@ -217,8 +222,8 @@ class CreateMethods(Base):
         >>> t.ge(2.0).to_dtype("u32").sum_all().item(), t.lt(3.0).to_dtype("u32").sum_all().item()
         (1000, 1000)
         """
-        if shape is _NOT_GIVEN:
-            raise _asks("rand", "bounds", "0.0, 1.0, (2, 3)")
+        if shape is NEEDED:
+            raise wrong("rand")
         target, lo, up = _float(dtype, "rand_uniform"), real("rand", lo), real("rand", up)
         if not lo <= up:
             raise Error(f"rand: lo must be at most up, got {lo} and {up}")
@@ -228,11 +233,12 @@ class CreateMethods(Base):
         return cls._made(values)  # type: ignore[no-any-return]
 
     @classmethod
+    @called
     def randn(
         cls,
         mean: float,
-        std: float = _NOT_GIVEN,
-        shape: ShapeLike = _NOT_GIVEN,
+        std: float = NEEDED,
+        shape: ShapeLike = NEEDED,
         dtype: DTypeLike | None = None,
         device: Device | None = None,
     ) -> Tensor:
@@ -248,14 +254,15 @@ class CreateMethods(Base):
         >>> print(f"{t.mean_all().item():.1f} {t.var(0).item() ** 0.5:.1f}")
         5.0 0.5
         """
-        if shape is _NOT_GIVEN:
-            raise _asks("randn", "mean and deviation", "0.0, 1.0, (2, 3)")
+        if shape is NEEDED:
+            raise wrong("randn")
         target, mean, std = _float(dtype, "rand_normal"), real("randn", mean), real("randn", std)
         if not std >= 0.0:
             raise Error(f"randn: std must be at least 0, got {std}")
         return cls._made(cast(normal(shaped(shape, device), mean, std, generator), target))  # type: ignore[no-any-return]
 
     @classmethod
+    @called
     def eye(cls, n: int, dtype: DTypeLike = DType.F32, device: Device | None = None) -> Tensor:
         """Ones on the diagonal.
 
@@ -407,7 +414,7 @@ class CreateMethods(Base):
             made._version = source._version
         return made
 
-    def zeros_like(self) -> Tensor:
+    def zeros_like(self, **others: Never) -> Tensor:
         """Zeros of this shape and dtype.
 
         Shape: the same.
@@ -417,9 +424,11 @@ class CreateMethods(Base):
         >>> cafe.Tensor([1, 2]).zeros_like().tolist()
         [0, 0]
         """
+        if others:
+            raise wrong("zeros_like", others)
         return wrap(cleared(self.shape, self._data.dtype))
 
-    def ones_like(self) -> Tensor:
+    def ones_like(self, **others: Never) -> Tensor:
         """Ones of this shape and dtype.
 
         Shape: the same.
@@ -429,6 +438,8 @@ class CreateMethods(Base):
         >>> cafe.Tensor([3.0, 4.0]).ones_like().tolist()
         [1.0, 1.0]
         """
+        if others:
+            raise wrong("ones_like", others)
         return wrap(full(self.shape, self._data.dtype, 1))
 
     def full_like(self, value: Any) -> Tensor:
@@ -444,6 +455,7 @@ class CreateMethods(Base):
         """
         return CreateMethods.full(value, self.shape, self.dtype)
 
+    @called
     def rand_like(self, lo: float, up: float) -> Tensor:
         """Uniform random numbers in [lo, up), of this shape and dtype.
 
@@ -457,6 +469,7 @@ class CreateMethods(Base):
         """
         return CreateMethods.rand(lo, up, self.shape, self.dtype)
 
+    @called
     def randn_like(self, mean: float, std: float) -> Tensor:
         """Normal random numbers, of this shape and dtype.
 
@@ -469,32 +482,3 @@ class CreateMethods(Base):
         F64
         """
         return CreateMethods.randn(mean, std, self.shape, self.dtype)
-
-    @staticmethod
-    def meshgrid(tensors: Sequence[Tensor], xy_indexing: bool = False) -> list[Tensor]:
-        """Each vector repeated over the grid of all, as views; `xy_indexing` swaps the first two dims, as NumPy does by default.
-
-        Shape: n vectors (s₀), (s₁), … → n tensors (s₀, s₁, …), or (s₁, s₀, …) for xy.
-        Raises: OpRequiresAtLeastTwoTensors, UnexpectedNumberOfDims.
-        Gradient: g, summed over what each vector was repeated along.
-        Source: candle-core/src/tensor.rs, meshgrid.
-
-        >>> import cafe
-        >>> x, y = cafe.Tensor.meshgrid([cafe.Tensor([1, 2]), cafe.Tensor([3, 4, 5])])
-        >>> x.tolist(), y.tolist()
-        ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
-        """
-        if not isinstance(tensors, list | tuple):
-            raise TypeError(f"meshgrid: expected a list of Tensors, found {type(tensors).__name__}")
-        check_tensors("meshgrid", *tensors)
-        if len(tensors) < 2:
-            raise OpRequiresAtLeastTwoTensors("meshgrid")
-        for t in tensors:
-            check_rank(t.shape, 1)
-        order = [1, 0, *range(2, len(tensors))] if xy_indexing else list(range(len(tensors)))
-        sizes = tuple(tensors[i].shape[0] for i in order)
-        out = []
-        for i, t in enumerate(tensors):
-            place = order.index(i)
-            out.append(t.reshape(tuple(t.shape[0] if d == place else 1 for d in range(len(sizes)))).broadcast_as(sizes))
-        return out

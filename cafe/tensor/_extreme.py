@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
+from cafe.habits import NEEDED
 from cafe.ops import reduce as ops
 from cafe.shape import Dim, resolve_dim
 
-from .base import NO_DIMS, Base, apply, needs_dims
+from .base import Base, apply
+from .habits import wrong
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -18,7 +20,7 @@ class ExtremeMethods(Base):
 
     __slots__ = ()
 
-    def max(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
+    def max(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
         """The largest along a dim, which goes.
 
         Shape: without the dim.
@@ -31,8 +33,8 @@ class ExtremeMethods(Base):
         >>> x.max(1).tolist(), x.max(1).sum_all().backward()[x].tolist()
         ([4.0, 3.0], [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
         """
-        if dim is NO_DIMS or others:
-            raise needs_dims("max", others)
+        if dim is NEEDED or others:
+            raise wrong("max", others)
         return self._extreme("max", dim, False)
 
     def max_keepdim(self, dim: Dim) -> Tensor:
@@ -62,7 +64,7 @@ class ExtremeMethods(Base):
         """
         return self._extreme_all("max")
 
-    def min(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
+    def min(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
         """The smallest along a dim, which goes.
 
         Shape: without the dim.
@@ -74,8 +76,8 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0], [3.0, 2.0]]).min(0).tolist()
         [1.0, 2.0]
         """
-        if dim is NO_DIMS or others:
-            raise needs_dims("min", others)
+        if dim is NEEDED or others:
+            raise wrong("min", others)
         return self._extreme("min", dim, False)
 
     def min_keepdim(self, dim: Dim) -> Tensor:
@@ -105,7 +107,7 @@ class ExtremeMethods(Base):
         """
         return self._extreme_all("min")
 
-    def argmax(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
+    def argmax(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
         """Where the largest along a dim is, as U32: the first of equals, the first NaN if there is one.
 
         Shape: without the dim.
@@ -117,8 +119,8 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0, 4.0], [3.0, 2.0, 1.0]]).argmax(1).tolist()
         [1, 0]
         """
-        if dim is NO_DIMS or others:
-            raise needs_dims("argmax", others)
+        if dim is NEEDED or others:
+            raise wrong("argmax", others)
         return apply(ops.ArgExtreme("argmax", resolve_dim(self.shape, dim, "argmax"), False), self)
 
     def argmax_keepdim(self, dim: Dim) -> Tensor:
@@ -134,7 +136,7 @@ class ExtremeMethods(Base):
         """
         return apply(ops.ArgExtreme("argmax", resolve_dim(self.shape, dim, "argmax"), True), self)
 
-    def argmin(self, dim: Dim = NO_DIMS, **others: Never) -> Tensor:
+    def argmin(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
         """Where the smallest along a dim is, as U32: the first of equals, the first NaN if there is one.
 
         Shape: without the dim.
@@ -146,8 +148,8 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0], [3.0, 2.0]]).argmin(1).tolist()
         [0, 1]
         """
-        if dim is NO_DIMS or others:
-            raise needs_dims("argmin", others)
+        if dim is NEEDED or others:
+            raise wrong("argmin", others)
         return apply(ops.ArgExtreme("argmin", resolve_dim(self.shape, dim, "argmin"), False), self)
 
     def argmin_keepdim(self, dim: Dim) -> Tensor:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from cafe.dtype import check_same
-from cafe.errors import Error, OpRequiresAtLeastOneTensor
+from cafe.errors import Error, OpRequiresAtLeastOneTensor, OpRequiresAtLeastTwoTensors
 from cafe.ops.layout import Cat, Unslice
-from cafe.shape import Dim, ShapeLike, check_cat, parse_shape, resolve_dim, resolve_new_dim, whole
+from cafe.shape import Dim, ShapeLike, check_cat, check_rank, parse_shape, resolve_dim, resolve_new_dim, whole
 
 from .base import Base, apply, check_tensors
+from .habits import called, wrong
 
 if TYPE_CHECKING:
     from .core import Tensor
 
 
 class JoinMethods(Base):
-    """Joins, repeats, pads along one dim (`pad` takes several)."""
+    """Joins, grids, repeats, pads along one dim (`pad` takes several)."""
 
     __slots__ = ()
 
@@ -54,7 +55,37 @@ class JoinMethods(Base):
         d = resolve_new_dim(tensors[0].shape, dim, "stack")
         return _cat([t.unsqueeze(min(d, len(t.shape))) for t in tensors], d)
 
-    def repeat(self, shape: ShapeLike) -> Tensor:
+    @staticmethod
+    @called
+    def meshgrid(tensors: Sequence[Tensor], xy_indexing: bool = False) -> list[Tensor]:
+        """Each vector repeated over the grid of all, as views; `xy_indexing` swaps the first two dims, as NumPy does by default.
+
+        Shape: n vectors (s₀), (s₁), … → n tensors (s₀, s₁, …), or (s₁, s₀, …) for xy.
+        Raises: OpRequiresAtLeastTwoTensors, UnexpectedNumberOfDims.
+        Gradient: g, summed over what each vector was repeated along.
+        Source: candle-core/src/tensor.rs, meshgrid.
+
+        >>> import cafe
+        >>> x, y = cafe.Tensor.meshgrid([cafe.Tensor([1, 2]), cafe.Tensor([3, 4, 5])])
+        >>> x.tolist(), y.tolist()
+        ([[1, 1, 1], [2, 2, 2]], [[3, 4, 5], [3, 4, 5]])
+        """
+        if not isinstance(tensors, list | tuple):
+            raise TypeError(f"meshgrid: expected a list of Tensors, found {type(tensors).__name__}")
+        check_tensors("meshgrid", *tensors)
+        if len(tensors) < 2:
+            raise OpRequiresAtLeastTwoTensors("meshgrid")
+        for t in tensors:
+            check_rank(t.shape, 1)
+        order = [1, 0, *range(2, len(tensors))] if xy_indexing else list(range(len(tensors)))
+        sizes = tuple(tensors[i].shape[0] for i in order)
+        out = []
+        for i, t in enumerate(tensors):
+            place = order.index(i)
+            out.append(t.reshape(tuple(t.shape[0] if d == place else 1 for d in range(len(sizes)))).broadcast_as(sizes))
+        return out
+
+    def repeat(self, shape: ShapeLike, *more: Never) -> Tensor:
         """Copies side by side, shape[i] of them along dim i. Fewer counts than dims go to the first dims; more put new dims in front.
 
         Shape: (n₀, n₁, …), (r₀, r₁, …) → (r₀ n₀, r₁ n₁, …).
@@ -65,16 +96,19 @@ class JoinMethods(Base):
         >>> cafe.Tensor([[1, 2]]).repeat((2, 2)).tolist(), cafe.Tensor([1, 2]).repeat((2, 1)).tolist()
         ([[1, 2, 1, 2], [1, 2, 1, 2]], [[1, 2], [1, 2]])
         """
+        if more:
+            raise wrong("repeat")
         counts = parse_shape(shape)
         out: Any = self
         for _ in range(len(counts) - len(self.shape)):
             out = out.unsqueeze(0)
-        more = (1,) * (len(out.shape) - len(counts))
-        beside = [(n, size) for n, size in zip((*counts, *more), out.shape)]  # a new dim of copies before each
+        once = (1,) * (len(out.shape) - len(counts))
+        beside = [(n, size) for n, size in zip((*counts, *once), out.shape)]  # a new dim of copies before each
         whole = parse_shape(tuple(n * size for n, size in beside))
         apart = out.reshape(tuple(m for _, size in beside for m in (1, size))).broadcast_as(tuple(m for pair in beside for m in pair))
         return apart.copy().reshape(whole)  # type: ignore[no-any-return]
 
+    @called
     def roll(self, shift: int, dim: Dim) -> Tensor:
         """Shifted along a dim, towards its end for a positive shift, what falls off coming in at the other end.
 

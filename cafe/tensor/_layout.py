@@ -6,13 +6,15 @@ Parts of a tensor (`narrow`, `chunk`, `unfold`) and joins (`cat`, `repeat`, pads
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedNumberOfDims, show
+from cafe.habits import NEEDED
 from cafe.ops import layout as ops
 from cafe.shape import Dim, ShapeLike, check_broadcast_to, parse_hole, parse_shape, resolve_dim, resolve_dims, resolve_new_dim
 
 from .base import Base, apply
+from .habits import called, wrong
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -47,7 +49,7 @@ class LayoutMethods(Base):
             raise ShapeMismatchBinaryOp("reshape", self.shape, target)
         return apply(ops.Reshape(target), self)
 
-    def flatten(self, start: Dim, end: Dim) -> Tensor:
+    def flatten(self, start: Dim = NEEDED, end: Dim = NEEDED, **others: Never) -> Tensor:
         """Dims start to end, both included, as one. A scalar gives one element.
 
         Shape: (…, a, …, b, …) → (…, a · … · b, …).
@@ -59,6 +61,8 @@ class LayoutMethods(Base):
         >>> cafe.Tensor.zeros((2, 3, 4)).flatten(1, 2).dims()
         [2, 12]
         """
+        if end is NEEDED or others:
+            raise wrong("flatten", others)
         if not self.shape:
             return apply(ops.Reshape((1,)), self)
         a, b = resolve_dim(self.shape, start, "flatten"), resolve_dim(self.shape, end, "flatten")
@@ -105,7 +109,7 @@ class LayoutMethods(Base):
         """
         return apply(ops.Reshape((prod(self.shape),)), self)
 
-    def squeeze(self, dim: Dim) -> Tensor:
+    def squeeze(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
         """Without the dim if its size is 1; the tensor itself otherwise.
 
         Shape: (…, 1, …) → (…, …).
@@ -118,6 +122,8 @@ class LayoutMethods(Base):
         >>> t.squeeze(1).dims(), t.squeeze(0) is t
         ([2, 3], True)
         """
+        if dim is NEEDED or others:
+            raise wrong("squeeze", others)
         d = resolve_dim(self.shape, dim, "squeeze")
         if self.shape[d] != 1:
             return self  # type: ignore[return-value]
@@ -201,7 +207,7 @@ class LayoutMethods(Base):
 
     # -- repeated views
 
-    def broadcast_as(self, shape: ShapeLike) -> Tensor:
+    def broadcast_as(self, shape: ShapeLike, *more: Never) -> Tensor:
         """A view repeated, with stride 0, to the shape.
 
         Shape: (…) → the one given, to which it broadcasts.
@@ -214,14 +220,19 @@ class LayoutMethods(Base):
         >>> x.broadcast_as((3, 2)).dims(), x.broadcast_as((3, 2)).sum_all().backward()[x].tolist()
         ([3, 2], [3.0, 3.0])
         """
+        if more:
+            raise wrong("broadcast_as")
         target = parse_shape(shape)
         check_broadcast_to(self.shape, target)
         return apply(ops.BroadcastTo(target), self)
 
-    def expand(self, shape: ShapeLike) -> Tensor:
+    def expand(self, shape: ShapeLike, *more: Never) -> Tensor:
         """`broadcast_as`, by its other name in candle."""
+        if more:
+            raise wrong("expand")
         return self.broadcast_as(shape)
 
+    @called
     def broadcast_left(self, shape: ShapeLike) -> Tensor:
         """A view repeated along new dims of these sizes before its own.
 

@@ -16,6 +16,7 @@ from cafe.ops.base import Op
 from cafe.shape import PerAxis, Shape, check_rank, per_axis
 
 from .base import Base, apply
+from .habits import called
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -33,6 +34,7 @@ class PoolMethods(Base):
 
     __slots__ = ()
 
+    @called
     def max_pool1d(self, kernel: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0, ceil_mode: bool = False) -> Tensor:
         """`max_pool2d` over one axis.
 
@@ -44,6 +46,7 @@ class PoolMethods(Base):
         """
         return apply(ops.MaxPool(_windows("max_pool1d", self.shape, 1, kernel, stride, padding, ceil_mode)), self)
 
+    @called
     def max_pool2d(self, kernel: PerAxis, stride: PerAxis | None = None, padding: PerAxis = 0, ceil_mode: bool = False) -> Tensor:
         """The largest of each window; NaN where there is one.
 
@@ -67,6 +70,7 @@ class PoolMethods(Base):
         """
         return self.max_pool2d(kernel, stride)
 
+    @called
     def avg_pool1d(
         self,
         kernel: PerAxis,
@@ -81,6 +85,7 @@ class PoolMethods(Base):
         """
         return _average(self, _windows("avg_pool1d", self.shape, 1, kernel, stride, padding, ceil_mode, count_include_pad))
 
+    @called
     def avg_pool2d(
         self,
         kernel: PerAxis,

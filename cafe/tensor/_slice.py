@@ -13,6 +13,7 @@ from cafe.ops.unfold import Unfold
 from cafe.shape import Dim, Dims, check_narrow, chunk_sizes, resolve_dim, resolve_dims, whole
 
 from .base import Base, apply, check_tensors
+from .habits import called
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -95,6 +96,7 @@ class SliceMethods(Base):
         check_narrow(self.shape, d, index, 1)
         return apply(Slice((*(slice(None),) * d, index)), self)
 
+    @called
     def flip(self, dims: Dims) -> Tensor:
         """A view with the order along the dims reversed.
 

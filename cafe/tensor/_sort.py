@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from cafe.errors import bail
+from cafe.habits import NEEDED
 from cafe.ops.sort import Sort
 
 from .base import Base, apply_with_const, wrap
+from .habits import wrong
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -18,7 +20,7 @@ class SortMethods(Base):
 
     __slots__ = ()
 
-    def sort_last_dim(self, asc: bool) -> tuple[Tensor, Tensor]:
+    def sort_last_dim(self, asc: bool = NEEDED, **others: Never) -> tuple[Tensor, Tensor]:
         """Each row in rising (or falling) order, and where its elements came from, as U32; equals keep their order.
 
         Shape: (…, n) → (…, n) twice.
@@ -32,12 +34,14 @@ class SortMethods(Base):
         >>> y.tolist(), places.tolist(), (y * cafe.Tensor([[1.0, 2.0, 4.0]])).backward()[x].tolist()
         ([[1.0, 2.0, 3.0]], [[1, 2, 0]], [[4.0, 1.0, 2.0]])
         """
+        if asc is NEEDED or others:
+            raise wrong("sort_last_dim", others)
         if not self.shape:
             bail("empty last-dim in arg-sort")
         y, ids = apply_with_const(Sort(asc), self)
         return y, wrap(ids)
 
-    def arg_sort_last_dim(self, asc: bool) -> Tensor:
+    def arg_sort_last_dim(self, asc: bool = NEEDED, **others: Never) -> Tensor:
         """Where the elements of each row stand in rising (or falling) order, as U32; equals keep their order.
 
         Shape: (…, n) → (…, n).
@@ -49,4 +53,6 @@ class SortMethods(Base):
         >>> cafe.Tensor([3.0, 1.0, 2.0]).arg_sort_last_dim(False).tolist()
         [0, 2, 1]
         """
+        if asc is NEEDED or others:
+            raise wrong("arg_sort_last_dim", others)
         return self.sort_last_dim(asc)[1]

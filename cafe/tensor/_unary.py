@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Never, cast
 
 from cafe.dtype import DType, DTypeLike, as_dtype, check_float, dtype_of
 from cafe.errors import Error, UnsupportedDTypeForOp
+from cafe.habits import NEEDED
 from cafe.ops import unary as ops
 from cafe.shape import whole
 
 from .base import Base, apply
 from .convert import number_for, real
+from .habits import wrong
 
 if TYPE_CHECKING:
     from .core import Tensor
@@ -238,7 +240,7 @@ class UnaryMethods(Base):
         """
         return apply(ops.BY_NAME["ceil"], self)
 
-    def round(self) -> Tensor:
+    def round(self, *more: Never, **others: Never) -> Tensor:
         """The whole number nearest to each element, halves away from zero. Integers stay.
 
         Shape: any → the same.
@@ -249,6 +251,8 @@ class UnaryMethods(Base):
         >>> cafe.Tensor([0.5, 1.5, -2.5]).round().tolist()
         [1.0, 2.0, -3.0]
         """
+        if more or others:
+            raise wrong("round", others)
         return apply(ops.BY_NAME["round"], self)
 
     def round_to(self, decimals: int) -> Tensor:
@@ -290,7 +294,7 @@ class UnaryMethods(Base):
         mul, add = number_for(self._data, mul, "affine"), number_for(self._data, add, "affine")
         return apply(ops.Affine(mul, add), self)
 
-    def clamp(self, low: float | Tensor, high: float | Tensor) -> Tensor:
+    def clamp(self, low: float | Tensor = NEEDED, high: float | Tensor = NEEDED, **others: Never) -> Tensor:
         """Each element held between low and high, numbers or tensors of this shape; NaN stays. Integers too.
 
         Shape: any → the same.
@@ -303,6 +307,8 @@ class UnaryMethods(Base):
         >>> x.clamp(0.0, 1.0).tolist(), x.clamp(0.0, 1.0).sum_all().backward()[x].tolist()
         ([0.0, 0.5, 1.0, 1.0], [0.0, 1.0, 1.0, 0.0])
         """
+        if high is NEEDED or others:
+            raise wrong("clamp", others)
         if isinstance(low, Base) or isinstance(high, Base):
             return self.maximum(low).minimum(high)  # type: ignore[attr-defined, no-any-return]
         low, high = number_for(self._data, low, "clamp"), number_for(self._data, high, "clamp")

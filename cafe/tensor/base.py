@@ -18,14 +18,17 @@ from cafe.tape import Node, Version
 if TYPE_CHECKING:
     from .core import Tensor
 
-_OF_ONE_DIM = ("var", "argmax", "argmin")  # what has no `…_all`
 _MEANT = {  # where a number came for a Tensor
     "pow": "it is `powf(e)` for a number",
+    "add": "`t + 1.0` takes a number",
+    "sub": "`t - 1.0` takes a number",
+    "mul": "`t * 2.0` takes a number",
+    "div": "`t / 2.0` takes a number",
+    "where_cond": "`t.full_like(0.0)` is a tensor of one number, and `masked_fill` takes a number",
     "index-select": "the ids come first: `t.index_select(ids, dim)`",
     "gather": "the ids come first: `t.gather(ids, dim)`",
     "index-add": "the ids come first: `t.index_add(ids, source, dim)`",
 }
-NO_DIMS: Any = object()  # `t.sum()` must not silently mean "all"
 _next_id = itertools.count(1).__next__
 _new = object.__new__
 
@@ -160,16 +163,3 @@ def apply_with_const(op: Op, *tensors: Base) -> tuple[Tensor, Any]:
     """As `apply`, with the arrays that the op hands on as its `const`: results without a derivative (a batch's moments, a sort's ids)."""
     y, node, const = tape.run(op, tensors)
     return wrap(y, node), const
-
-
-def needs_dims(name: str, keywords: Mapping[str, Any]) -> TypeError:
-    """The error of a reduction that was given no dim, or keywords that others have."""
-    keyword = next(iter(keywords), None)
-    if keyword is None:
-        whole = "" if name in _OF_ONE_DIM else f"; `{name}_all()` reduces everything to a scalar"
-        return TypeError(f"{name}() needs a dim{whole}")
-    if keyword == "keepdim" or keyword == "keepdims":
-        return TypeError(f"{name} has no `{keyword}`: `{name}_keepdim(dim)` keeps the dim at size 1")
-    if name == "var":
-        return TypeError(f"var has no `{keyword}`: it takes a `dim`, and divides by n − 1; times (n − 1) / n it is the biased variance")
-    return TypeError(f"{name} has no `{keyword}`: it takes a `dim`")

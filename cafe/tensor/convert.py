@@ -20,10 +20,12 @@ _NUMBERS = (numbers.Real, np.bool_)
 _PLAIN = frozenset((int, float, bool))
 
 
-def check_device(device: Device | None) -> None:
+def check_device(device: object) -> None:
     """Raises TypeError for what is no Device; there is one, the CPU."""
     if device is not None and not isinstance(device, Device):
-        raise helped(TypeError(f"expected a Device, found {type(device).__name__}"), "there is one, `Device.Cpu`, and it need not be said")
+        several = isinstance(device, int)  # `Tensor.zeros(2, 3, 4)`
+        cure = "several dims are one argument, a tuple" if several else "there is one, `Device.Cpu`, and it need not be said"
+        raise helped(TypeError(f"expected a Device, found {type(device).__name__}"), cure)
 
 
 def to_array(data: Any, dtype: DTypeLike | None = None) -> Array:

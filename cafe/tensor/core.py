@@ -11,6 +11,7 @@ from cafe import tape
 from cafe.device import Device
 from cafe.dtype import Array, DTypeLike, check_same
 from cafe.errors import CannotSetVar, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail, helped
+from cafe.habits import named
 from cafe.shape import shares_memory
 
 from ._activation import ActivationMethods
@@ -36,7 +37,7 @@ from .base import Base, _next_id, check_tensors, wrap
 from .convert import check_device, to_array
 from .display import debug, display
 from .grads import GradStore
-from .habits import Habits, unknown_keyword
+from .habits import Habits, wrong
 from .verbs import GRAPH
 
 _NONE: frozenset[Any] = frozenset()  # what a backward retains beside its variables, usually
@@ -48,6 +49,7 @@ class _ModuleT(Protocol):
     def forward_t(self, xs: Any, train: bool) -> Tensor: ...
 
 
+@named
 class Tensor(
     FactsMethods,
     OutMethods,
@@ -88,7 +90,7 @@ class Tensor(
 
     def __init__(self, data: Any, dtype: DTypeLike | None = None, device: Device | None = None, **others: Never) -> None:
         if others:
-            raise unknown_keyword(type(self).__name__, next(iter(others)))
+            raise wrong("Var" if self.is_variable() else "Tensor", others)
         check_device(device)
         self._data = to_array(data, dtype)
         self._node, self._version, self._id = None, None, _next_id()
@@ -180,7 +182,12 @@ class Tensor(
         return self if self._node is None else wrap(self._data, None, self._version)
 
     def backward(
-        self, *, retain: list[Tensor] | tuple[Tensor, ...] = (), retain_graph: bool = False, create_graph: bool = False
+        self,
+        *more: Never,
+        retain: list[Tensor] | tuple[Tensor, ...] = (),
+        retain_graph: bool = False,
+        create_graph: bool = False,
+        **others: Never,
     ) -> GradStore:
         """The gradients of this tensor with respect to every variable it was computed from, starting from ones.
 
@@ -200,6 +207,8 @@ class Tensor(
         >>> grads[x].tolist()
         [6.0]
         """
+        if more or others:
+            raise wrong("backward", others)
         node, dtype = self._node, self._data.dtype
         if node is None:
             if self.dtype.is_int:

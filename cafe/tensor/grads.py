@@ -10,6 +10,7 @@ import numpy as np
 from cafe import kernels
 from cafe.dtype import Array
 from cafe.errors import Error, ShapeMismatchBinaryOp
+from cafe.habits import Unlike
 from cafe.kernels import memory
 from cafe.tape import Leaf, Node
 
@@ -17,6 +18,9 @@ from .base import Base, check_tensors, wrap
 
 if TYPE_CHECKING:
     from .core import Tensor
+
+
+_BY_VARIABLE = "`grads[v]` is the gradient of a variable, `get_ids()` are the variables' ids"
 
 
 class GradStore:
@@ -30,6 +34,9 @@ class GradStore:
     """
 
     __slots__ = ("_grads",)
+    keys = Unlike(_BY_VARIABLE)
+    values = Unlike(_BY_VARIABLE)
+    items = Unlike(_BY_VARIABLE)
 
     def __init__(self) -> None:
         self._grads: dict[int, Tensor | Array] = {}  # an array becomes a Tensor when it is first asked for
