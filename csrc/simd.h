@@ -14,6 +14,7 @@
  *   stream               past the caches; p on a vector's bound    load_fill(p, n, x)     the first n, the rest is x
  *   head(p)              how many elements come before p's first vector bound
  *   fetch fetch_read     p's cache line will be written, or read, but not at once; p may lie outside of what there is
+ *   fetch_later          the same of what is read later still: as far as the second cache
  *   set1 zero            x in every lane                           iota                   0 1 2 ...
  *   add sub mul div sqrt                                           neg abs copysign(a, b) a's size, b's sign
  *   fma(a, b, c)         a b + c, fused where there is FMA         fnma(a, b, c)          c - a b
@@ -66,9 +67,11 @@
 #endif
 #define v_fetch(p) __builtin_prefetch(p, 1, 2)
 #define v_fetch_read(p) __builtin_prefetch(p, 0, 3)
+#define v_fetch_later(p) __builtin_prefetch(p, 0, 2)
 #else
 #define v_fetch(p) ((void)(p))
 #define v_fetch_read(p) ((void)(p))
+#define v_fetch_later(p) ((void)(p))
 #define FN static inline
 #define HEAVY static
 #define UNROLL
