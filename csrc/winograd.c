@@ -12,18 +12,31 @@
 
 enum { CHANNELS = 32 /* channels in whose kernels one item transforms */ };
 
-/* The weight gradient's items: images in grains, channels in in runs; fixed by sizes alone, so that sums over images are. */
+/* The weight gradient's items: images in grains, channels out and in in runs; fixed by sizes alone, so that sums over images are. */
 struct winograd_grains {
-    int64_t images, grains, channels, runs, result; /* images a grain, channels in a run, elements of a grain's result */
+    int64_t images, grains, result;         /* images a grain, elements of a grain's result */
+    int64_t outs, out_runs, channels, runs; /* channels out of a run, channels in of one; how many runs of each */
 };
 
+/* Channels of an even run of at most `most` of n, in whole steps. */
+static int64_t winograd_run(int64_t n, int64_t most, int64_t step) {
+    const int64_t runs = n > most ? cafe_ceil_div(n, most) : 1;
+    return n > 0 ? cafe_ceil_div(cafe_ceil_div(n, runs), step) * step : step;
+}
+
+/* An item's sums, of 128 channels out and 64 in or 128 in all phases, and its tiles stay in a second cache of 2 MiB, and nearly in one of
+ * 1 MiB. Smaller runs would transform more often; larger ones leave less to share out, so that images are cut into more grains, each with
+ * sums to be transformed, stored and added. With all of 256 channels out in a run the weight gradient of 256 channels at 14 x 14 takes
+ * 4.8 ms, so 3.9; 512 at 7 x 7 9.2 and 6.5 (eight images, two threads, Granite Rapids, November 2026). */
 static struct winograd_grains winograd_grains(const struct cafe_conv *p) {
+    enum { OUTS = 128, INS = 64, FEW_INS = 96 /* are one run */, PHASED_INS = 32 };
     struct winograd_grains g;
-    const int64_t c = p->c / p->groups, phases = p->sh * p->sw, wide = 64 / phases, step = CAFE_WINOGRAD_RUN / (phases > 1 ? 2 : 1);
-    g.runs = cafe_ceil_div(c, wide);
-    g.channels = cafe_ceil_div(cafe_ceil_div(c, g.runs), step) * step;
+    const int64_t c = p->c / p->groups, o = p->o / p->groups, phased = p->sh * p->sw > 1, run = CAFE_WINOGRAD_RUN;
+    g.outs = winograd_run(o, OUTS, run);
+    g.out_runs = o > g.outs ? cafe_ceil_div(o, g.outs) : 1;
+    g.channels = phased ? winograd_run(c, PHASED_INS, run / 2) : winograd_run(c, c <= FEW_INS ? FEW_INS : INS, run);
     g.runs = cafe_ceil_div(c, g.channels);
-    g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.runs)) : 1;
+    g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.out_runs * g.runs)) : 1;
     g.grains = cafe_ceil_div(p->n, g.images);
     g.result = p->o * c * p->kh * p->kw;
     return g;
@@ -142,19 +155,23 @@ int ENTRY(winograd)(T *y, const T *x, const T *w, const T *bias, T *u, const str
 
 /* ---- the gradient of the kernel ---- */
 
-/* Items: grains of images, groups, runs of channels in. */
+/* Items: grains of images, groups, runs of channels out, runs of channels in. */
 static void ENTRY(winograd_weight_grad_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(winograd_call) *call = context;
     const struct cafe_conv *p = &call->p;
-    const struct cafe_winograd *g = &call->g;
     const struct winograd_grains *s = &call->grains;
+    const int64_t o = call->g.o, c = call->g.c, taps = p->kh * p->kw;
     T *scratch = ENTRY(winograd_scratch)(call);
     int strange = 0;
     for (int64_t i = begin; scratch && i < end; i++) {
-        int64_t first = i % s->runs * s->channels, group = i / s->runs % p->groups, grain = i / s->runs / p->groups, image = grain * s->images;
-        TABLE->winograd_weight_grad(call->y + grain * s->result + group * g->o * g->c * g->kh * g->kw + first, call->x + (image * p->o + group * g->o) * p->oh * p->ow,
-                                    call->w + (image * p->c + group * g->c + first) * p->h * p->w, cafe_min(s->images, p->n - image),
-                                    cafe_min(s->channels, g->c - first), g, p, &strange, scratch);
+        int64_t first = i % s->runs * s->channels, out = i / s->runs % s->out_runs * s->outs, rest = i / s->runs / s->out_runs;
+        int64_t group = rest % p->groups, grain = rest / p->groups, image = grain * s->images;
+        struct cafe_winograd run = call->g;
+        run.o = cafe_min(s->outs, o - out);
+        T *dw = call->y + grain * s->result + group * o * c * taps + out * c + first;
+        TABLE->winograd_weight_grad(dw, call->x + (image * p->o + group * o + out) * p->oh * p->ow,
+                                    call->w + (image * p->c + group * c + first) * p->h * p->w, cafe_min(s->images, p->n - image),
+                                    cafe_min(s->channels, c - first), &run, p, &strange, scratch);
     }
     if (strange) atomic_store(&call->strange, 1);
 }
@@ -171,10 +188,12 @@ int ENTRY(winograd_weight_grad)(T *dw, const T *dy, const T *x, T *work, const s
     const struct winograd_grains *s = &call.grains;
     *g = cafe_winograd(kind, p, 0);
     g->place = cafe_winograd_whole(s->channels) + 16, g->in = cafe_winograd_wide(g, s->channels);
+    g->out = cafe_winograd_whole(s->outs) + 16;
     const int64_t tiles = cafe_winograd_tiles(g), taps = g->kh * g->kw;
-    call.scratch = g->spots * (g->o * g->in + tiles * (g->in + g->out)) + CAFE_WINOGRAD_SLACK;
+    call.scratch = g->spots * (s->outs * g->in + tiles * (g->in + g->out)) + CAFE_WINOGRAD_SLACK;
     call.scratch += cafe_winograd_window(g, g->place > g->out ? g->place : g->out);
-    cafe_for(s->grains * p->groups * s->runs, 1, p->n * p->oh * p->ow * s->result / 2, CAFE_SERIAL_FMA, ENTRY(winograd_weight_grad_task), &call);
+    const int64_t items = s->grains * p->groups * s->out_runs * s->runs;
+    cafe_for(items, 1, p->n * p->oh * p->ow * s->result / 2, CAFE_SERIAL_FMA, ENTRY(winograd_weight_grad_task), &call);
     cafe_for(s->result, CAFE_GRAIN, s->grains * s->result, CAFE_SERIAL_CHEAP, ENTRY(winograd_sum_task), &call);
     const int64_t size = sizeof(T), shape[3] = {p->groups, g->o * g->c, taps}, strides[3] = {taps * g->o * g->c * size, size, g->o * g->c * size};
     cafe_copy_strided(dw, work, 3, shape, strides, size);
