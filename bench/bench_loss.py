@@ -1,4 +1,4 @@
-"""Cross-entropy of logits, with the backward."""
+"""Cross-entropy of logits and Huber's loss, with the backward."""
 
 from __future__ import annotations
 
@@ -60,4 +60,45 @@ class CrossEntropy(Row):
         return lambda: jax.block_until_ready(step(logits, ids))
 
 
-ROWS = [CrossEntropy(name="cross-entropy 4096 x 1000, with backward", batch=4096, classes=1000, goal=0.45)]
+@dataclass(frozen=True, kw_only=True)
+class Huber(Row):
+    """The mean over n predictions, about half of them beyond delta, and its gradient with respect to the predictions."""
+
+    n: int
+    delta: float = 1.0
+
+    @property
+    def limit(self) -> Stream:
+        return Stream(8.0 * self.n, 4.0 * self.n)
+
+    def inputs(self, rng: np.random.Generator) -> tuple[Array, ...]:
+        return rng.standard_normal(self.n, np.float32), rng.standard_normal(self.n, np.float32)
+
+    def reference(self, x: Array, target: Array) -> tuple[Array, Array]:
+        d = x.astype(np.float64) - target
+        held = np.clip(d, -self.delta, self.delta)
+        return np.asarray((held * (d - held / 2.0)).mean()), held / self.n
+
+    def cafe(self, cafe: Any, x: Array, target: Array) -> Call:
+        v, t, huber = cafe.Var(x), cafe.Tensor(target), cafe.nn.loss.huber
+
+        def step() -> Any:
+            loss = huber(v, t, self.delta)
+            return loss, loss.backward().get(v)
+
+        return step
+
+    def torch(self, torch: Any, x: Array, target: Array) -> Call:
+        v, t = torch.from_numpy(x).requires_grad_(), torch.from_numpy(target)
+
+        def step() -> Any:
+            loss = torch.nn.functional.huber_loss(v, t, delta=self.delta)
+            return loss, torch.autograd.grad(loss, v)[0]
+
+        return step
+
+
+ROWS = [
+    CrossEntropy(name="cross-entropy 4096 x 1000, with backward", batch=4096, classes=1000, goal=0.45),
+    Huber(name="Huber 1M, with backward", n=2**20),
+]

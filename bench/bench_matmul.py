@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .plain import as_bf16
 from .row import Array, Call, Curve, Flops, Limit, Row, Stream
 
 
@@ -63,6 +64,25 @@ class Matmul(Row):
         return lambda: f(x, y).block_until_ready()
 
 
+@dataclass(frozen=True, kw_only=True)
+class OfHalves(Matmul):
+    """The same of numbers that BF16 holds, with a result that is rounded to it."""
+
+    tolerance: float = 2.0**-8
+    numpy = jax = None  # what they inherit would be products of F32
+
+    def inputs(self, rng: np.random.Generator) -> tuple[Array, ...]:
+        return tuple(map(as_bf16, super().inputs(rng)))
+
+    def cafe(self, cafe: Any, a: Array, b: Array) -> Call:
+        x, y = cafe.Tensor(a).to_dtype("bf16"), cafe.Tensor(b).to_dtype("bf16")
+        return lambda: x.matmul(y)
+
+    def torch(self, torch: Any, a: Array, b: Array) -> Call:
+        x, y = torch.from_numpy(a).bfloat16(), torch.from_numpy(b).bfloat16()
+        return lambda: torch.matmul(x, y)
+
+
 def square(n: int, goal: float | None = None) -> Matmul:
     """sgemm of n × n × n."""
     return Matmul(name=f"sgemm {n}", m=n, k=n, n=n, goal=goal)
@@ -78,6 +98,7 @@ ROWS = [
     Matmul(name="sgemm 512, left transposed", m=512, k=512, n=512, transposed="left", goal=0.95),
     Matmul(name="sgemm 512, right transposed", m=512, k=512, n=512, transposed="right", goal=0.90),
     Matmul(name="dgemm 512", m=512, k=512, n=512, dtype="f64", goal=0.80, tolerance=1e-14),
+    OfHalves(name="product of BF16 512", m=512, k=512, n=512),
     Matmul(name="m1 k1024 n1024", m=1, k=1024, n=1024, memory_bound=True, goal=0.50),
     Matmul(name="m8 k1024 n1024", m=8, k=1024, n=1024, goal=0.75),
     Matmul(name="m128 k784 n256", m=128, k=784, n=256, goal=0.80),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .differentiable import Function, OpRow
+from .plain import as_bf16
 from .row import Array, Stream
 
 SIDE = 1024
@@ -105,5 +106,13 @@ ROWS = [
         numpy_says=lambda x: np.trunc(x),
         cafe_says=lambda x: x.to_dtype("i64"),
         torch_says=lambda torch, x: x.long(),
+    ),
+    Moved(
+        name="to BF16 1024 x 1024",
+        words=(1, 0.5),
+        numpy_says=as_bf16,
+        cafe_says=lambda x: x.to_dtype("bf16"),
+        torch_says=lambda torch, x: x.bfloat16(),
+        goal=None,
     ),
 ]

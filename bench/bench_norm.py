@@ -9,25 +9,14 @@ from typing import Any
 import numpy as np
 
 from . import plain
-from .differentiable import Function, OpRow
+from .differentiable import Function, OneToOne
 from .plain import EPS
 from .row import Array, Stream
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerNorm(OpRow):
+class LayerNorm(OneToOne):
     """(x − mean) / √(var + eps) · w + b over the last dim."""
-
-    shape: tuple[int, ...]
-
-    @property
-    def limit(self) -> Stream:
-        n = 4.0 * prod(self.shape)
-        return Stream(3.0 * n, 2.0 * n) if self.gradients else Stream(n, n)
-
-    @property
-    def result(self) -> tuple[int, ...]:
-        return self.shape
 
     def operands(self, rng: np.random.Generator) -> list[Array]:
         n = self.shape[-1]
@@ -87,19 +76,8 @@ class ResidualNorm(LayerNorm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchNorm(OpRow):
+class BatchNorm(OneToOne):
     """Each channel by the batch's own statistics, which go into the running ones as well."""
-
-    shape: tuple[int, int, int, int]
-
-    @property
-    def limit(self) -> Stream:
-        n = 4.0 * prod(self.shape)
-        return Stream(3.0 * n, 2.0 * n) if self.gradients else Stream(n, n)
-
-    @property
-    def result(self) -> tuple[int, ...]:
-        return self.shape
 
     def operands(self, rng: np.random.Generator) -> list[Array]:
         return [rng.standard_normal(self.shape, np.float32), *(rng.standard_normal((2, self.shape[1]), np.float32))]

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
-from .differentiable import Function, OpRow
-from .row import Array, Curve, Stream
+from .differentiable import Function, OneToOne
+from .row import Array, Curve
 
 
 @dataclass(frozen=True, kw_only=True)
-class Softmax(OpRow):
+class Softmax(OneToOne):
     """y = softmax(x) or log_softmax(x) along the last dim."""
 
-    shape: tuple[int, ...]
     op: Literal["softmax", "log_softmax"] = "softmax"
-
-    @property
-    def limit(self) -> Stream:
-        n = 4.0 * prod(self.shape)
-        return Stream(3.0 * n, 2.0 * n) if self.gradients else Stream(n, n)
-
-    @property
-    def result(self) -> tuple[int, ...]:
-        return self.shape
 
     def operands(self, rng: np.random.Generator) -> list[Array]:
         return [2.0 * rng.standard_normal(self.shape, np.float32)]

@@ -14,7 +14,8 @@ def as_arrays(result: Any) -> list[Array]:
     """A result of any library (a tensor, a number, a tuple or list of them) as ndarrays."""
     if isinstance(result, (tuple, list)):
         return [array for part in result for array in as_arrays(part)]
-    return [np.asarray(result.detach() if hasattr(result, "detach") else result)]
+    plain = result.detach() if hasattr(result, "detach") else result
+    return [np.asarray(plain.float() if str(getattr(plain, "dtype", "")) == "torch.bfloat16" else plain)]  # which NumPy does not know
 
 
 def deviation(got: list[Array], expected: list[Array]) -> float:

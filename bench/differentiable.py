@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .row import Absent, Array, Call, Row
+from .row import Absent, Array, Call, Row, Stream
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -96,6 +97,22 @@ class OpRow(Row):
             return [grads[i] for i in self.gradients]
 
         return lambda: jax.block_until_ready(pull(*arrays))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneToOne(OpRow):
+    """y has the shape of the first operand, which is read once; backwards y and its gradient are read, another gradient written."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def limit(self) -> Stream:
+        n = 4.0 * prod(self.shape)
+        return Stream(3.0 * n, 2.0 * n) if self.gradients else Stream(n, n)
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        return self.shape
 
 
 def seed_of(cafe: Any, g: Array) -> Any:

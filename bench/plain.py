@@ -10,6 +10,13 @@ from .row import Array
 
 EPS = 1e-5  # of the norms
 
+
+def as_bf16(x: Array) -> Array:
+    """The nearest numbers of BF16, the even one of two, as float32: the upper half of their bits."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).view(np.float32)
+
+
 def conv(x: Array, w: Array, stride: int, padding: int) -> Array:
     """x (N, C, *S) with w (O, C, *k), or (C, 1, *k) a channel each: a product of matrices for each place of the kernel."""
     padded = _padded(x, padding)

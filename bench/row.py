@@ -94,6 +94,10 @@ class Row:
         """The arrays that every library starts from."""
         raise NotImplementedError
 
+    def compared(self, results: list[Array]) -> list[Array]:
+        """What of a call's results is held to the reference: all, unless they are random and only their distribution is known."""
+        return results
+
     def reference(self, *inputs: Any, **_: Any) -> Any:  # Any, so that a row may name its inputs
         """What the calls must give, from float64 arithmetic: an array or a tuple; a list with one for each of several checked calls."""
         raise NotImplementedError

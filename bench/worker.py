@@ -115,7 +115,7 @@ def expected(reference: Path) -> list[Array]:
 
 def snapshot(result: Any, which: Row) -> list[Array]:
     """A call's result as arrays; copies where the next call to be checked would write over them."""
-    arrays = as_arrays(result)
+    arrays = which.compared(as_arrays(result))
     return [array.copy() for array in arrays] if which.checked_calls > 1 else arrays
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -22,6 +23,7 @@ from bench import __main__ as command  # noqa: E402
 from bench import harness, report, row  # noqa: E402
 from bench.check import as_arrays, deviation  # noqa: E402
 from bench.peers import Gone, Peer  # noqa: E402
+from bench.plain import as_bf16  # noqa: E402
 from bench.worker import Worker  # noqa: E402
 
 
@@ -117,6 +119,21 @@ def test_nan_and_infinity_are_right_where_the_reference_has_them() -> None:
     special = np.array([np.nan, np.inf, -np.inf, 1.0])
     assert deviation([special.copy()], [special]) == 0.0
     assert deviation([-special], [special]) == math.inf
+
+
+def test_random_numbers_are_held_to_their_distribution() -> None:
+    which = row.find("elementwise", "normal random numbers 4M")
+    reference, numbers = [which.reference()], np.random.default_rng(1).standard_normal(100_000)
+    assert deviation(which.compared([numbers]), reference) < 0.02 < deviation(which.compared([1.1 * numbers]), reference)
+    assert deviation(which.compared([numbers + 0.1]), reference) > 0.02
+
+
+def test_bf16_is_rounded_to_the_nearest() -> None:
+    x = np.random.default_rng(1).standard_normal(1000).astype(np.float32)
+    x[:4] = 1.00390625, 1.01171875, -1.00390625, 0.0  # ties, to the even one
+    assert np.array_equal(as_bf16(x), x.astype(ml_dtypes.bfloat16).astype(np.float32))
+    torch = pytest.importorskip("torch")
+    assert np.array_equal(as_arrays(torch.from_numpy(as_bf16(x)).bfloat16())[0], as_bf16(x))
 
 
 def test_nothing_compared_is_not_right() -> None:

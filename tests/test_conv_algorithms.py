@@ -209,25 +209,29 @@ def test_what_is_not_finite_does_not_spread(algorithm: str, value: float) -> Non
     assert np.array_equal(np.isfinite(kernels.conv(x, w, None, g)), np.isfinite(kernels.conv(x, w, None, plain)))
 
 
+def assert_bits_stand(x: Any, w: Any, dy: Any, g: Geometry) -> None:
+    """The convolution and its gradients have the same bits on any number of threads, and those of an image do not hang on the others."""
+    before = _ffi.num_threads()
+    try:
+        _ffi.set_num_threads(1)
+        alone = three(x, w, dy, g)
+        for threads in (2, 3, 8):
+            _ffi.set_num_threads(threads)
+            for got, expected in zip(three(x, w, dy, g), alone):
+                assert_same_bits(got, expected, f"{threads} threads")
+        for i in range(len(x)):
+            for got, expected in zip(three(x[i : i + 1], w, dy[i : i + 1], g)[:2], alone):
+                assert_same_bits(got, expected[i : i + 1], f"image {i}")
+    finally:
+        _ffi.set_num_threads(before)
+
+
 @in_c
 @pytest.mark.parametrize("algorithm", WINOGRAD)
 def test_winograds_bits_do_not_depend_on_threads_or_batch(algorithm: str) -> None:
-    before = _ffi.num_threads()
-    try:
-        for c, o, size, n in [(20, 50, (23, 29), 3), (130, 100, (7, 7), 9), (16, 70, (5, 300), 2), (70, 130, (9, 9), 1)]:
-            g = geometry(algorithm=algorithm)
-            x, w, dy = operands(c, o, size, g, n)
-            _ffi.set_num_threads(1)
-            alone = three(x, w, dy, g)
-            for threads in (2, 3, 8):
-                _ffi.set_num_threads(threads)
-                for got, expected in zip(three(x, w, dy, g), alone):
-                    assert_same_bits(got, expected, f"{threads} threads")
-            for i in range(n):
-                for got, expected in zip(three(x[i : i + 1], w, dy[i : i + 1], g)[:2], alone):
-                    assert_same_bits(got, expected[i : i + 1], f"image {i}")
-    finally:
-        _ffi.set_num_threads(before)
+    for c, o, size, n in [(20, 50, (23, 29), 3), (130, 100, (7, 7), 9), (16, 70, (5, 300), 2), (70, 130, (9, 9), 1)]:
+        g = geometry(algorithm=algorithm)
+        assert_bits_stand(*operands(c, o, size, g, n), g)
 
 
 # -- Winograd's: kernels in two phases an axis, and along one axis
@@ -287,19 +291,6 @@ def test_what_is_not_finite_stays_within_phases_and_lines(k: tuple[int, int], st
 @in_c
 @pytest.mark.parametrize("k, stride", TILED)
 def test_the_bits_of_phases_and_lines_do_not_depend_on_threads_or_batch(k: tuple[int, int], stride: int) -> None:
-    before = _ffi.num_threads()
-    try:
-        for channels, size, n in [((20, 50), (23, 29), 3), ((70, 100), (7, 9), 9), ((16, 70), (6, 300), 2)]:
-            x, w, dy, g = kernels_of(k, stride, channels, size, np.float32, n)
-            g = replace(g, algorithm="winograd2")
-            _ffi.set_num_threads(1)
-            alone = three(x, w, dy, g)
-            for threads in (2, 3, 8):
-                _ffi.set_num_threads(threads)
-                for got, expected in zip(three(x, w, dy, g), alone):
-                    assert_same_bits(got, expected, f"{threads} threads")
-            for i in range(n):
-                for got, expected in zip(three(x[i : i + 1], w, dy[i : i + 1], g)[:2], alone):
-                    assert_same_bits(got, expected[i : i + 1], f"image {i}")
-    finally:
-        _ffi.set_num_threads(before)
+    for channels, size, n in [((20, 50), (23, 29), 3), ((70, 100), (7, 9), 9), ((16, 70), (6, 300), 2)]:
+        x, w, dy, g = kernels_of(k, stride, channels, size, np.float32, n)
+        assert_bits_stand(x, w, dy, replace(g, algorithm="winograd2"))
