@@ -45,7 +45,7 @@ def test_far_turns_are_those_of_the_c_library(name: str, dtype: Any) -> None:
     assert list(np.signbit(kernels.sin(np.array([0.0, -0.0], dtype)))) == [False, True]
 
 
-@pytest.mark.parametrize("e", [0.5, 2.0, 3.0, -1.0, -2.5, 0.1, 10.0, 0.0, 1.0, 100.0])
+@pytest.mark.parametrize("e", [0.5, 1.5, 2.0, 2.5, 3.0, 4.0, -0.5, -1.0, -1.5, -2.0, -2.5, -3.0, 0.1, 10.0, 0.0, 1.0, 100.0])
 def test_powers_are_rounded_once(e: float) -> None:
     x = np.abs(np.random.default_rng(2).standard_normal(5000)).astype(np.float32) + np.float32(1e-3)
     with np.errstate(over="ignore", under="ignore"):
@@ -64,11 +64,13 @@ def test_powers_have_cs_special_cases() -> None:
     for got in (kernels.pow(a, b), kernels.pow(np.asfortranarray(a), np.asfortranarray(b))):
         assert np.array_equal(got, wanted, equal_nan=True)
         assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(wanted)[~np.isnan(wanted)])
-    for e in exponents:
+    for e in [*exponents, 1.5, -1.5, 2.5, -2.0, 4.0]:
         column, same = np.array(bases), np.full(len(bases), e)
         with np.errstate(all="ignore"):
             wanted = np.power(column, same).astype(np.float32)
-        assert np.array_equal(kernels.powf(column.astype(np.float32), e), wanted, equal_nan=True), e
+        got = kernels.powf(column.astype(np.float32), e)
+        assert np.array_equal(got, wanted, equal_nan=True), e
+        assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(wanted)[~np.isnan(wanted)]), e
 
 
 def bases_and_exponents(kind: str) -> tuple[Array, Array]:
@@ -109,6 +111,17 @@ def test_powers_of_f64_at_the_ends() -> None:
     assert np.array_equal(kernels.powf(whole, 3.0), whole**3) and np.array_equal(kernels.powf(whole * whole, 0.5), whole)
 
 
+@pytest.mark.parametrize("e", [0.5, 2.0, 3.0, 4.0, -1.0])
+def test_powers_of_f64_by_products_are_within_an_ulp(e: float) -> None:
+    rng = np.random.default_rng(12)
+    x = np.exp(rng.uniform(-700 / max(abs(e), 1), 700 / max(abs(e), 1), 20000)) * (1 if e == 0.5 else rng.choice([-1.0, 1.0], 20000))
+    assert in_ulps(kernels.powf(x, e), np.power(x.astype(REAL), REAL(e))) <= 1.0
+    ends = np.array([0.0, -0.0, INF, -INF, NAN, 5e-324, -5e-324, 1e308, -1e308, 1e-160, -1e-160, 1e160, -1e160, 2.0**-460, -1e100])
+    wanted, got = kernels.twins.pow(ends, np.full_like(ends, e)), kernels.powf(ends, e)
+    assert np.allclose(got, wanted, rtol=2.0**-52, atol=0, equal_nan=True)
+    assert np.array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(wanted)[~np.isnan(wanted)])
+
+
 def test_powers_broadcast() -> None:
     for dtype in FLOATS:
         a, b = np.abs(np.random.default_rng(3).standard_normal((2, 7, 1))).astype(dtype)
@@ -122,7 +135,8 @@ def test_powers_broadcast() -> None:
 def test_tails_have_the_bits_of_the_middle(n: int, dtype: Any) -> None:
     a, b = np.abs(np.random.default_rng(4).standard_normal((2, 99))).astype(dtype)
     assert np.array_equal(kernels.pow(a, b)[:n], kernels.pow(a[:n].copy(), b[:n].copy()))
-    assert np.array_equal(kernels.powf(a, 0.3)[:n], kernels.powf(a[:n].copy(), 0.3))
+    for e in (0.3, 0.5, 1.5, 3.0, 4.0, -2.0):
+        assert np.array_equal(kernels.powf(a, e)[:n], kernels.powf(a[:n].copy(), e))
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -299,6 +299,10 @@ def gelu_erf_ref(xp: XP, x: Array) -> Array:
 
 def powf(x: Array, e: float) -> Array:
     """x^e for a fixed exponent, as `pow`: x^0 is 1, a negative base takes whole exponents. Within 1 ulp."""
+    if e == 2.0:
+        return sqr(x)
+    if e == -1.0:
+        return recip(x)
     y = _elementwise.powf(x, e)
     return powf_ref(x, e) if y is None else y
 

@@ -98,7 +98,8 @@ class Powf(Op):
     def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
         if self.e == 0.0:
             return (xp.full_like(x, 0.0),)
-        return (xp.mul(g, xp.affine(xp.powf(x, self.e - 1.0), self.e, 0.0)),)
+        power = x if self.e == 2.0 else xp.powf(x, self.e - 1.0)
+        return (xp.mul(g, xp.affine(power, self.e, 0.0)),)
 
 
 class Elu(Op):
