@@ -75,17 +75,19 @@ def test_ids_may_cover_less_than_the_array(dtype: Any) -> None:
         assert as_bytes(kernels.scatter_add(x, ids, source, dim)) == as_bytes(twins.scatter_add(x, ids, source, dim))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("shape", [(300, 70), (3, 70000), (70000,), (2, 300, 200)])
+@pytest.mark.parametrize("dtype", [*FLOATS, np.uint8, np.int16, np.uint32, np.int64])
+@pytest.mark.parametrize("shape", [(300, 70), (3, 70000), (70000,), (2, 300, 200), (100, 700), (2, 50, 3, 600)])
 def test_threads_do_not_show(dtype: Any, shape: tuple[int, ...]) -> None:
     for dim in range(len(shape)):
-        x = rng.standard_normal(longer(shape, dim, 7)).astype(dtype)
+        x = (100 * np.abs(rng.standard_normal(longer(shape, dim, 7)))).astype(dtype)
         ids, some = ids_of(shape, 7, np.int64), ids_of(shape[dim], 7, np.uint32)
-        source = rng.standard_normal(shape).astype(dtype)
+        source = (100 * np.abs(rng.standard_normal(shape))).astype(dtype)
         for ours, twin, arguments in (
             (kernels.gather, twins.gather, (x, ids, dim)),
             (kernels.index_select, twins.index_select, (x, some, dim)),
             (kernels.scatter_add, twins.scatter_add, (x, ids, source, dim)),
+            (kernels.scatter, twins.scatter, (x, ids, source, dim)),
+            (kernels.last_writes, twins.last_writes, (ids, x.shape[dim], dim)),
             (kernels.index_add, twins.index_add, (x, some, source, dim)),
         ):
             same_on_threads(lambda f=ours, a=arguments: f(*a))  # type: ignore[misc]
@@ -105,6 +107,7 @@ def test_strides_do_not_matter_and_inputs_stay() -> None:
             assert as_bytes(kernels.gather(x, ids[::-1], dim)) == as_bytes(twins.gather(x, ids[::-1], dim))
             assert as_bytes(kernels.index_select(x, some[::-1], dim)) == as_bytes(twins.index_select(x, some[::-1], dim))
             assert as_bytes(kernels.scatter_add(x, ids, source, dim)) == as_bytes(twins.scatter_add(x, ids, source, dim))
+            assert as_bytes(kernels.scatter(x, ids, source, dim)) == as_bytes(twins.scatter(x, ids, source, dim))
             if added is not None:
                 assert as_bytes(kernels.index_add(x, some, added, dim)) == as_bytes(twins.index_add(x, some, added, dim))
         assert x.tobytes() == before
@@ -138,6 +141,7 @@ def test_the_first_bad_id_is_shown(kind: Any) -> None:
     for f, text in (
         (lambda: kernels.gather(x, ids, 1), "gather"),
         (lambda: kernels.scatter_add(x, ids, source, 1), "gather"),
+        (lambda: kernels.scatter(x, ids, source, 1), "gather"),
         (lambda: kernels.index_select(x, ids[1], 1), "index-select"),
         (lambda: kernels.index_add(x, ids[1], source, 1), "index-add"),
     ):

@@ -7,6 +7,7 @@ add up in the order of the ids.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -18,7 +19,7 @@ from . import _ffi
 from .base import primitive
 from .memory import copy, dense, empty
 
-_INDEX_ADD, _SCATTER_ADD = _ffi.kernel("index_add"), _ffi.kernel("scatter_add")
+_ADDS = {_ffi.F32, _ffi.F64, *_ffi.ID_KINDS} if _ffi.lib is not None else set()  # what C adds up
 _SKIPS = {np.dtype(np.uint8), np.dtype(np.uint32), np.dtype(np.int64)}
 
 
@@ -52,12 +53,12 @@ def index_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    f, kind, shape = _INDEX_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype), x.shape
-    if f is None or kind is None or source.dtype != x.dtype or not x.size or not source.size:
+    kind, shape = _ffi.ID_KINDS.get(ids.dtype), x.shape
+    if x.dtype not in _ADDS or kind is None or source.dtype != x.dtype or not x.size or not source.size:
         return index_add_ref(x, ids, source, dim)
     y = copy(x)
     sizes = prod(shape[:dim]), shape[dim], ids.size, prod(shape[dim + 1 :])
-    bad = f(y, dense(source), dense(ids), kind, *sizes)
+    bad = _ffi.lib.cafe_index_add(x.dtype.kind == "f", x.itemsize, y, dense(source), dense(ids), kind, *sizes)
     return index_add_ref(x, ids, source, dim) if bad else y
 
 
@@ -99,13 +100,22 @@ def scatter_add(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    f, kind = _SCATTER_ADD.get(x.dtype), _ffi.ID_KINDS.get(ids.dtype)
-    if f is None or kind is None or source.dtype != x.dtype or not x.size or not ids.size or x.ndim > _ffi.MAX_DIMS:
+    if x.dtype not in _ADDS or not _placeable(x, ids, source):
         return scatter_add_ref(x, ids, source, dim)
     y = copy(x)
-    where = ids.ndim, ids.shape, [stride // y.itemsize for stride in y.strides], dim, x.shape[dim]
-    bad = f(y, dense(source), dense(ids), kind, *where)
+    bad = _ffi.lib.cafe_scatter_add(x.dtype.kind == "f", x.itemsize, y, dense(source), *_places(y, ids, dim))
     return scatter_add_ref(x, ids, source, dim) if bad else y
+
+
+def _placeable(x: Array, ids: Array, source: Array) -> bool:
+    """Whether C can take a scatter of these."""
+    return ids.dtype in _ffi.ID_KINDS and source.dtype == x.dtype and x.size > 0 and ids.size > 0 and x.ndim <= _ffi.MAX_DIMS
+
+
+def _places(y: Array, ids: Array, dim: int) -> tuple[object, ...]:
+    """How C is told where the ids lead in y."""
+    strides = [stride // y.itemsize for stride in y.strides]
+    return dense(ids), _ffi.ID_KINDS[ids.dtype], ids.ndim, ids.shape, strides, dim, y.shape[dim]
 
 
 @primitive
@@ -122,7 +132,11 @@ def scatter(x: Array, ids: Array, source: Array, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    return scatter_ref(x, ids, source, dim)
+    if x.itemsize not in _ffi.SIZES or not _placeable(x, ids, source):
+        return scatter_ref(x, ids, source, dim)
+    y = copy(x)
+    bad = _ffi.lib.cafe_scatter(x.itemsize, y, dense(source), *_places(y, ids, dim))
+    return scatter_ref(x, ids, source, dim) if bad else y
 
 
 @primitive
@@ -139,14 +153,18 @@ def last_writes(ids: Array, size: int, dim: int) -> Array:
 
     Raises: InvalidIndex.
     """
-    return last_writes_ref(ids, size, dim)
+    return _last_writes(ids, size, dim, scatter)
 
 
 @primitive
 def last_writes_ref(ids: Array, size: int, dim: int) -> Array:
+    return _last_writes(ids, size, dim, scatter_ref)
+
+
+def _last_writes(ids: Array, size: int, dim: int, scatter: Callable[[Array, Array, Array, int], Array]) -> Array:
     order = np.arange(ids.size).reshape(ids.shape)
     places = np.full((*ids.shape[:dim], size, *ids.shape[dim + 1 :]), -1)
-    latest = scatter_ref(places, ids, order, dim)
+    latest = scatter(places, ids, order, dim)
     safe, skip = checked_ids("gather", ids, size)
     stays = latest[_grid(safe, dim)] == order if ids.size else np.zeros(ids.shape, bool)
     y: Array = (stays if skip is None else stays & ~skip).astype(np.uint8)

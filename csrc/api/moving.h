@@ -48,13 +48,12 @@ int cafe_gather(void *y, const void *x, const void *ids, int kind, int ndim, con
                 int64_t n, int64_t size);
 
 /* Their adjoints, y += source where the ids say, in the order of the ids: y (outer, n, inner) and source (outer, m, inner); y of any strides,
- * in elements, and source (shape). */
-int cafe_index_add_f32(float *y, const float *source, const void *ids, int kind, int64_t outer, int64_t n, int64_t m, int64_t inner);
-int cafe_index_add_f64(double *y, const double *source, const void *ids, int kind, int64_t outer, int64_t n, int64_t m, int64_t inner);
-int cafe_scatter_add_f32(float *y, const float *source, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides,
-                         int dim, int64_t n);
-int cafe_scatter_add_f64(double *y, const double *source, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides,
-                         int dim, int64_t n);
+ * in elements, and source (shape). `floats`: f32 or f64, else integers, which wrap. The last puts source there: of several the last stays. */
+int cafe_index_add(int floats, int64_t size, void *y, const void *source, const void *ids, int kind, int64_t outer, int64_t n, int64_t m, int64_t inner);
+int cafe_scatter_add(int floats, int64_t size, void *y, const void *source, const void *ids, int kind, int ndim, const int64_t *shape,
+                     const int64_t *strides, int dim, int64_t n);
+int cafe_scatter(int64_t size, void *y, const void *source, const void *ids, int kind, int ndim, const int64_t *shape, const int64_t *strides,
+                 int dim, int64_t n);
 
 /* ---- sorting: sort.c ---- */
 /* y (rows, n) = each row of x in ascending or descending order, ids (rows, n) where its elements stood: equals, the two zeros among them, in the
