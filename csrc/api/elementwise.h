@@ -92,6 +92,15 @@ void cafe_argmax_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int
 void cafe_argmin_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 void cafe_argmin_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 
+/* ---- products: bodies/prod.inc, prod.c ---- */
+
+/* Along the middle axis of (outer, n, inner), in f64 and rounded once; 1 where there is nothing to multiply. And dx = g times the product of the
+ * others of a row, 0 or not: g (outer), x and dx (outer, n). CAFE_NO_MEMORY when scratch is not to be had. */
+int cafe_prod_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_prod_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_prod_backward_f32(float *dx, const float *g, const float *x, int64_t outer, int64_t n);
+int cafe_prod_backward_f64(double *dx, const double *g, const double *x, int64_t outer, int64_t n);
+
 /* ---- running sums: bodies/running.inc, running.c ---- */
 
 /* Along the middle axis of (outer, n, inner): y[i] = x[0] + … + x[i], added in f64 in this order and rounded once. */
