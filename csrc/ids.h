@@ -9,6 +9,8 @@
 /* The bytes of an integer of a kind (api/moving.h). */
 static inline int64_t cafe_id_size(int kind) { return kind == CAFE_ID_U8 ? 1 : kind == CAFE_ID_I16 ? 2 : kind == CAFE_ID_I64 ? 8 : 4; }
 
+enum { INTEGERS_STRIP = 512 }; /* columns side by side (bodies/integers.inc) */
+
 enum { CAFE_ID_SKIP = -1, CAFE_IDS_BLOCK = 512 /* ids read at a time: 4 KiB, so that they are still in L1 when used */ };
 
 /* y[i] = ids[from + i] for i < n, CAFE_ID_SKIP for a skip. 0 if an id is neither below `size` nor a skip (`kind`: api/moving.h), else 1. */

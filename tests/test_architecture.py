@@ -43,7 +43,7 @@ FLOORS = {
 }
 # within these floors a family imports only what is shared; what assembles the families imports them all
 SHARED = {
-    "cafe.kernels": {"base", "_ffi", "_elementwise", "memory"},
+    "cafe.kernels": {"base", "_ffi", "_elementwise", "_integers", "memory"},
     "cafe.ops": {"base"},
     "cafe.tensor": {"base", "convert", "display", "grads", "habits", "keys", "pairs"},
     "cafe.io": {"base", "torch_file", "unpickle"},

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from cafe.dtype import Array
 
-from . import _ffi, memory
+from . import _ffi, _integers, memory
 from .base import halves
 
 One: TypeAlias = Callable[[Array], Array]
@@ -28,7 +28,12 @@ _POW, _POWF = _ffi.kernel("pow"), _ffi.kernel("powf")
 _SLOPE = _ffi.kernel("slope")
 _COMPARE = _ffi.kernel("compare")
 _COMPARE_STRIDED = _ffi.kernel("compare_strided")
-_WHERE = _ffi.kernel("where")
+_WHERE = _ffi.kernel("where") | _ffi.of_small("choose_small")
+_SEEN_AS: dict[np.dtype[Any], np.dtype[Any]] = {  # what only moves
+    np.dtype(np.uint32): _ffi.F32,
+    np.dtype(np.int32): _ffi.F32,
+    np.dtype(np.int64): _ffi.F64,
+}
 _U8 = np.dtype(np.uint8)
 _WORTH_DENSE = 4096  # elements from which an operand that lies askew is better copied row-major than gathered
 _NEITHER, _FIRST, _SECOND = 0, 1, 2
@@ -63,7 +68,8 @@ def of_two(otherwise: Two) -> Two:
         dtype, shape, size = a.dtype, a.shape, a.size
         f = kernels.get(dtype)
         if f is None or (b.dtype is not dtype and b.dtype != dtype):
-            return otherwise(a, b)
+            whole = _integers.binary(op, a, b)
+            return otherwise(a, b) if whole is None else whole
         fixed: int | None = _NEITHER  # the usual case, without a further call
         if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
             a, b, shape, fixed = _operands(a, b)
@@ -83,7 +89,7 @@ def unary(op: int, x: Array, a: float, b: float) -> Array | None:
     dtype, size = x.dtype, x.size
     f = _UNARY.get(dtype)
     if f is None:
-        return None
+        return _integers.unary(op, x, a, b)
     if not x.flags.c_contiguous:
         x = memory.copy(x)
     y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)
@@ -125,7 +131,8 @@ def comparing(otherwise: Two) -> Two:
     def run(a: Array, b: Array) -> Array:
         f = _COMPARE.get(a.dtype)
         if f is None or b.dtype != a.dtype:
-            return otherwise(a, b)
+            whole = _integers.compare(op, a, b)
+            return otherwise(a, b) if whole is None else whole
         a, b, shape, fixed = _operands(a, b)
         if fixed is None:
             y = _strided(_COMPARE_STRIDED, op, a, b, shape, _U8)
@@ -164,6 +171,10 @@ def powf(x: Array, e: float) -> Array | None:
 
 def where(condition: Array, a: Array, b: Array) -> Array | None:
     """a where the condition is not 0, b elsewhere, broadcast; the condition is U8."""
+    floats = _SEEN_AS.get(a.dtype)
+    if floats is not None and b.dtype == a.dtype:
+        seen = where(condition, a.view(floats), b.view(floats))
+        return None if seen is None else seen.view(a.dtype)
     f = _WHERE.get(a.dtype)
     if f is None or b.dtype != a.dtype or condition.dtype != _U8:
         return None

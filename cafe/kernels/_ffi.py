@@ -18,6 +18,7 @@ instruction set (`isas()` says which there are).
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import os
@@ -113,6 +114,7 @@ def code(name: str) -> int:
 
 
 MAX_DIMS = code("MAX_DIMS")  # axes that C walks by strides
+REFUSED = code("REFUSED")
 SIZES = (1, 2, 4, 8)  # bytes of the elements that C moves, whatever they are
 
 
@@ -138,6 +140,17 @@ def kernel(name: str) -> dict[np.dtype[Any], Kernel]:
 def of_halves(name: str) -> dict[np.dtype[Any], Kernel]:
     """The same for `cafe_<name>_f16` and `cafe_<name>_bf16`."""
     return {F16: getattr(lib, f"cafe_{name}_f16"), BF16: getattr(lib, f"cafe_{name}_bf16")} if lib is not None else {}
+
+
+def of_small(name: str) -> dict[np.dtype[Any], Kernel]:
+    """`cafe_<name>` by dtype for the elements of one and two bytes, whose size it takes first."""
+    sizes: dict[np.dtype[Any], int] = {np.dtype(np.uint8): 1, np.dtype(np.int16): 2, F16: 2, BF16: 2}
+    return {dtype: functools.partial(getattr(lib, f"cafe_{name}"), size) for dtype, size in sizes.items()} if lib is not None else {}
+
+
+def of_integers(name: str) -> dict[np.dtype[Any], Kernel]:
+    """`cafe_integers_<name>` by dtype, whose kind it takes first."""
+    return {dtype: functools.partial(getattr(lib, f"cafe_integers_{name}"), kind) for dtype, kind in ID_KINDS.items()}
 
 
 def check(status: int) -> None:

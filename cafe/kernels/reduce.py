@@ -13,15 +13,15 @@ from math import prod
 import numpy as np
 
 from cafe.dtype import Array, dtype_of
-from cafe.errors import EmptyTensor, IntegerOverflow, show
+from cafe.errors import EmptyTensor, Error, IntegerOverflow, show
 
 from . import _ffi, memory
 from .base import primitive
 
-_SUM = _ffi.kernel("sum")
-_CUMSUM = _ffi.kernel("cumsum")
-_MAX = _ffi.kernel("max")
-_MIN = _ffi.kernel("min")
+_SUM = _ffi.kernel("sum") | _ffi.of_integers("sum")
+_CUMSUM = _ffi.kernel("cumsum") | _ffi.of_integers("cumsum")
+_MAX = _ffi.kernel("max") | _ffi.of_integers("max")
+_MIN = _ffi.kernel("min") | _ffi.of_integers("min")
 _ARGMAX = _ffi.kernel("argmax")
 _ARGMIN = _ffi.kernel("argmin")
 
@@ -80,8 +80,12 @@ def _fitting(op: str, total: Array, wraps: bool, x: Array) -> Array:
     """
     info = np.iinfo(x.dtype)
     if wraps or (total.size and (total.min() < info.min or total.max() > info.max)):
-        raise IntegerOverflow(f"{op} of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
+        raise _too_large(op, x)
     return total.astype(x.dtype)
+
+
+def _too_large(op: str, x: Array) -> Error:
+    return IntegerOverflow(f"{op} of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
 
 
 def max(x: Array, dim: int, keepdim: bool) -> Array:
@@ -166,7 +170,8 @@ def cumsum(x: Array, dim: int) -> Array:
         return cumsum_ref(x, dim)
     x = memory.dense(x)
     y: Array = memory.empty(x.shape, x.dtype)
-    f(y, x, prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
+    if f(y, x, prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :])):
+        raise _too_large("cumsum", x)
     return y
 
 
@@ -202,6 +207,8 @@ def _along(f: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Ar
     kept = tuple([1 if d in dims else m for d, m in enumerate(shape)]) if keepdim else before + after
     y: Array = memory.empty(kept, x.dtype)
     status = f(y, x, outer, x.size // (outer * inner) if outer * inner else 0, inner)
+    if status == _ffi.REFUSED:
+        raise _too_large("sum", x)
     if status:
         _ffi.check(status)
     return y

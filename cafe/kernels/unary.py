@@ -11,10 +11,10 @@ import numpy as np
 
 from cafe.dtype import Array
 
-from . import _elementwise, _ffi
+from . import _elementwise, _ffi, _integers
 from .base import XP, composition, power, primitive, through_f64, twins
 
-_ELU, _LEAKY_RELU = _ffi.code("ELU"), _ffi.code("LEAKY_RELU")
+_AFFINE, _ELU, _LEAKY_RELU, _MUL = map(_ffi.code, ("AFFINE", "ELU", "LEAKY_RELU", "MUL"))
 _ELU_BACKWARD, _LEAKY_RELU_BACKWARD, _CLAMP_BACKWARD = map(_ffi.code, ("ELU_BACKWARD", "LEAKY_RELU_BACKWARD", "CLAMP_BACKWARD"))
 _erf = np.frompyfunc(math.erf, 1, 1)
 
@@ -22,7 +22,8 @@ _erf = np.frompyfunc(math.erf, 1, 1)
 @_elementwise.of_one
 def neg(x: Array) -> Array:
     """−x."""
-    return neg_ref(x)
+    whole = _integers.unary(_AFFINE, x, -1.0, 0.0) if x.dtype.kind == "i" else None
+    return neg_ref(x) if whole is None else whole
 
 
 @primitive
@@ -110,7 +111,8 @@ def tanh_ref(x: Array) -> Array:
 @_elementwise.of_one
 def sqr(x: Array) -> Array:
     """x²."""
-    return sqr_ref(x)
+    whole = _integers.binary(_MUL, x, x)
+    return sqr_ref(x) if whole is None else whole
 
 
 @primitive

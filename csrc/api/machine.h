@@ -6,7 +6,7 @@
 
 /* ---- the machine: dispatch.c, threads.c ---- */
 
-enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3, CAFE_BAD_ID = 4, CAFE_NOT_FINITE = 5 };
+enum { CAFE_OK = 0, CAFE_NO_MEMORY = 1, CAFE_UNKNOWN_ISA = 2, CAFE_OUT_OF_RANGE = 3, CAFE_BAD_ID = 4, CAFE_NOT_FINITE = 5, CAFE_REFUSED = 6 };
 
 /* Fills the table of kernels for instruction set `isa` ("generic", "avx2", "avx2x2", "avx512"), or for the best there is when
  * `isa` is NULL or empty. CAFE_UNKNOWN_ISA when it was not built or this CPU lacks it; the table is then as before. */

@@ -37,6 +37,29 @@ void cafe_to_whole_f64(int kind, void *y, const double *x, int64_t n);
 void cafe_of_whole_f32(int kind, float *y, const void *x, int64_t n);
 void cafe_of_whole_f64(int kind, double *y, const void *x, int64_t n);
 
+/* ---- integers of these types: bodies/integers.inc, integers.c ---- */
+
+/* y = a op b over y's shape, ndim <= CAFE_MAX_DIMS, any strides in bytes, 0 where an operand repeats. ADD, SUB and MUL wrap, DIV is toward zero,
+ * MAXIMUM, MINIMUM. CAFE_REFUSED where a divisor is 0. */
+int cafe_integers_binary(int kind, int op, void *y, const void *a, const void *b, int ndim, const int64_t *shape, const int64_t *a_strides,
+                         const int64_t *b_strides);
+
+/* y = 1 where the relation holds, else 0; the same operands. */
+void cafe_integers_compare(int kind, int op, uint8_t *y, const void *a, const void *b, int ndim, const int64_t *shape, const int64_t *a_strides,
+                           const int64_t *b_strides);
+
+/* AFFINE: x first + second, which wraps. CLAMP: x held between them. n elements; both numbers are of the kind. */
+void cafe_integers_unary(int kind, int op, void *y, const void *x, int64_t n, int64_t first, int64_t second);
+
+/* Along the middle axis of (outer, n, inner), in the kind: CAFE_REFUSED where a sum does not fit it. The extremes want n > 0. */
+int cafe_integers_sum(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_integers_cumsum(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
+void cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
+
+/* y = c ? a : b for n elements of `size` 1 or 2, whatever they are. */
+void cafe_choose_small(int64_t size, void *y, const uint8_t *c, const void *a, const void *b, int64_t n, int fixed);
+
 /* ---- indexing: bodies/indexing.inc, indexing.c ---- */
 
 /* y (outer, m, inner) = x (outer, n, inner) at ids (m), 0 for a skip. An element has `size` bytes. */
