@@ -19,6 +19,7 @@ from . import _ffi, memory
 from .base import primitive
 
 _F16, _BF16 = DType.F16.numpy, DType.BF16.numpy
+_EXACT = 2**24  # up to which F32 has every whole number
 _WORTH_C = 1024  # elements from which a conversion in C beats NumPy's, call included
 _LARGE = memory.WORTH_TWO  # from as many on a copy by C into the pool beats NumPy's here, too, the look at the strides included
 _PAIRS = {
@@ -49,6 +50,18 @@ def _conversions() -> dict[tuple[Any, Any], _Conversion]:
 
 
 _CONVERSIONS = _conversions()
+
+
+def _by_f32() -> set[tuple[Any, Any]]:
+    """By both dtypes: conversions by way of F32, which is exact before or after; where integers are not, from 2²⁴ on, F16 is infinite."""
+    if _ffi.lib is None:
+        return set()
+    halves, whole = (_F16, _BF16), list(_ffi.ID_KINDS)
+    found = {(half, other) for half in halves for other in (*whole, _ffi.F64, *halves) if other is not half}
+    return found | {(np.dtype(small), _BF16) for small in (np.uint8, np.int16)} | {(other, _F16) for other in whole}
+
+
+_BY_F32 = _by_f32()
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
@@ -177,13 +190,23 @@ def copy_ref(x: Array) -> Array:
 
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:
     """x under another dtype. To an integer: truncated toward zero, held at the bounds, NaN gives 0; integer to integer wraps."""
-    if x.size < _WORTH_C or (x.dtype, dtype) not in _CONVERSIONS:
+    pair = x.dtype, dtype
+    if x.size < _WORTH_C:
         return cast_ref(x, dtype)
-    x = memory.dense(x)
-    y: Array = memory.empty(x.shape, dtype)
-    f, code = _CONVERSIONS[x.dtype, dtype]
-    f(code, y, x, x.size)
-    return y
+    if pair in _CONVERSIONS:
+        x = memory.dense(x)
+        y: Array = memory.empty(x.shape, dtype)
+        f, code = _CONVERSIONS[pair]
+        f(code, y, x, x.size)
+        return y
+    if pair in _BY_F32 or (dtype == _BF16 and _is_exact_in_f32(x)):
+        return cast(cast(x, _ffi.F32), dtype)
+    return cast_ref(x, dtype)
+
+
+def _is_exact_in_f32(x: Array) -> bool:
+    """Whether C can make F32 of these integers without rounding."""
+    return x.dtype in _ffi.ID_KINDS and int(x.min()) >= -_EXACT and int(x.max()) <= _EXACT
 
 
 @primitive

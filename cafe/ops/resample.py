@@ -12,9 +12,7 @@ from .base import Grads, Op, Record
 
 
 class Nearest(Op):
-    """Copies of the nearest elements: (N, C, *S) → (N, C, *L)."""
-
-    moves = True
+    """Copies of the nearest elements: (N, C, *S) → (N, C, *L). Halves take the way through F32, which C has, and come back as they were."""
 
     def __init__(self, ids: Ids) -> None:
         self.name, self.ids = f"upsample_nearest{len(ids)}d", ids
