@@ -118,11 +118,11 @@ def test_sums_must_fit(dtype: Any) -> None:
         x[0, 1], x[40, 1] = end - step, step
         assert kernels.sum(x, (0,), False)[1] == end and kernels.cumsum(x, 0)[-1, 1] == end
         x[99, 1] = step
-        with pytest.raises(IntegerOverflow, match="^sum of .* does not fit"):
+        with pytest.raises(IntegerOverflow, match=r"^sum of .* does not fit"):
             kernels.sum(x, (0,), False)
-        with pytest.raises(IntegerOverflow, match="^sum of .* does not fit"):
+        with pytest.raises(IntegerOverflow, match=r"^sum of .* does not fit"):
             kernels.sum(x.T, (1,), False)
-        with pytest.raises(IntegerOverflow, match="^cumsum of .* does not fit"):
+        with pytest.raises(IntegerOverflow, match=r"^cumsum of .* does not fit"):
             kernels.cumsum(x, 0)
     assert kernels.sum(np.array([info.max, info.max, info.min, info.min + 1], np.int64), (0,), False) == 2 * (info.max + info.min) + 1
     assert kernels.sum(np.zeros((3, 0), dtype), (1,), False).tolist() == [0, 0, 0]

@@ -10,10 +10,11 @@ import pytest
 from instances import FLOATS, LENGTHS, as_bytes, each_isa, needs_c, rerun, same_on_threads
 
 from cafe import kernels
-from cafe.dtype import Array
+from cafe.dtype import Array, DType
 from cafe.kernels import twins
 
 pytestmark = needs_c
+HALVES = (DType.F16.numpy, DType.BF16.numpy)
 INTEGERS = (np.uint8, np.uint32, np.int16, np.int32, np.int64)
 each_float = pytest.mark.parametrize("dtype", FLOATS)
 each_integer = pytest.mark.parametrize("integer", INTEGERS)
@@ -34,6 +35,23 @@ def of(dtype: Any, n: int = 3000) -> Array:
     rng = np.random.default_rng(5)
     with np.errstate(over="ignore"):
         return np.concatenate([edges(), rng.standard_normal(n) * 10.0 ** rng.integers(-4, 22, n)]).astype(dtype)
+
+
+@pytest.mark.parametrize("half", HALVES, ids=str)
+def test_halves_come_and_go_as_on_the_twins(half: Any) -> None:
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = of(np.float32).astype(half)
+    for other in (*INTEGERS, np.float64, *HALVES):
+        ours, theirs = kernels.cast(x, np.dtype(other)), twins.cast(x, np.dtype(other))
+        assert as_bytes(ours) == as_bytes(theirs) or (np.isnan(ours) == np.isnan(theirs)).all(), other
+        assert as_bytes(ours[~np.isnan(x)]) == as_bytes(theirs[~np.isnan(x)]), other
+    for integer in INTEGERS:
+        for most in (300, 2**24, 2**31 - 1, 2**62):  # from 2^24 on F32 would round once more than there is to round
+            whole = np.random.default_rng(6).integers(0, min(most, np.iinfo(integer).max), 5000, integer, endpoint=True)
+            ties = np.minimum(np.arange(5000, dtype=np.int64) % 256 * 2**17 + 2**16 + 1, np.iinfo(integer).max).astype(integer)
+            for values in (whole, ties):
+                assert as_bytes(kernels.cast(values, half)) == as_bytes(twins.cast(values, half)), (integer, most)
 
 
 @each_float
