@@ -29,6 +29,7 @@
  *   exponent mantissa    x = mantissa 2^exponent, mantissa in [1, 2), for positive normal x
  *   store_mask load_mask bytes of 0 and 1, and their _part(…, n)
  *   transpose(y, ldy, x, ldx)  a block of BLOCK x BLOCK elements, y[j][i] = x[i][j]
+ *   load_turned(v, p, ldp)     the columns of W x W elements: v[j]'s lane i is p[i * ldp + j]
  *
  * and for f32 alone
  *   load_f16 store_f16 load_bf16 store_bf16     widened and rounded to nearest even, and their _part(…, n)
@@ -148,6 +149,7 @@ static const double f64_whole = 0x1.8p52 + 1023;
 #define v_load_mask JOIN2(REAL, load_mask)
 #define v_load_mask_part JOIN2(REAL, load_mask_part)
 #define v_transpose JOIN2(REAL, transpose)
+#define v_load_turned JOIN2(REAL, load_turned)
 
 /* A kernel's name in the table, and a helper's name, which is private to the instance and the type. */
 #define KERNEL(name) JOIN4(cafe, name, REAL, ISA)

@@ -152,7 +152,7 @@ FN __m256d F32(widen_hi)(__m256 a) { return _mm256_cvtps_pd(_mm256_extractf128_p
 FN __m256 F32(narrow)(__m256d lo, __m256d hi) { return _mm256_set_m128(_mm256_cvtpd_ps(hi), _mm256_cvtpd_ps(lo)); }
 
 /* Eight rows of eight: pairs, then fours, then the two 128-bit halves change places. */
-FN void F32(transpose)(float *y, int64_t ldy, const float *x, int64_t ldx) {
+FN void F32(load_turned)(__m256 *y, const float *x, int64_t ldx) {
     __m256 a[8], b[8];
     UNROLL for (int i = 0; i < 8; i += 2) {
         __m256 r0 = _mm256_loadu_ps(x + i * ldx), r1 = _mm256_loadu_ps(x + (i + 1) * ldx);
@@ -166,9 +166,14 @@ FN void F32(transpose)(float *y, int64_t ldy, const float *x, int64_t ldx) {
         b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xee);
     }
     UNROLL for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps(y + i * ldy, _mm256_permute2f128_ps(b[i], b[i + 4], 0x20));
-        _mm256_storeu_ps(y + (i + 4) * ldy, _mm256_permute2f128_ps(b[i], b[i + 4], 0x31));
+        y[i] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+        y[i + 4] = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
     }
+}
+FN void F32(transpose)(float *y, int64_t ldy, const float *x, int64_t ldx) {
+    __m256 v[8];
+    F32(load_turned)(v, x, ldx);
+    UNROLL for (int i = 0; i < 8; i++) _mm256_storeu_ps(y + i * ldy, v[i]);
 }
 
 FN __m256d F64(load)(const double *p) { return _mm256_loadu_pd(p); }
@@ -256,15 +261,20 @@ FN __m256d F64(load_mask_part)(const uint8_t *p, int64_t n) {
 }
 FN __m256d F64(load_mask)(const uint8_t *p) { return F64(load_mask_part)(p, 4); }
 
-FN void F64(transpose)(double *y, int64_t ldy, const double *x, int64_t ldx) {
+FN void F64(load_turned)(__m256d *y, const double *x, int64_t ldx) {
     __m256d r0 = _mm256_loadu_pd(x), r1 = _mm256_loadu_pd(x + ldx);
     __m256d r2 = _mm256_loadu_pd(x + 2 * ldx), r3 = _mm256_loadu_pd(x + 3 * ldx);
     __m256d a = _mm256_unpacklo_pd(r0, r1), b = _mm256_unpackhi_pd(r0, r1);
     __m256d c = _mm256_unpacklo_pd(r2, r3), d = _mm256_unpackhi_pd(r2, r3);
-    _mm256_storeu_pd(y, _mm256_permute2f128_pd(a, c, 0x20));
-    _mm256_storeu_pd(y + ldy, _mm256_permute2f128_pd(b, d, 0x20));
-    _mm256_storeu_pd(y + 2 * ldy, _mm256_permute2f128_pd(a, c, 0x31));
-    _mm256_storeu_pd(y + 3 * ldy, _mm256_permute2f128_pd(b, d, 0x31));
+    y[0] = _mm256_permute2f128_pd(a, c, 0x20);
+    y[1] = _mm256_permute2f128_pd(b, d, 0x20);
+    y[2] = _mm256_permute2f128_pd(a, c, 0x31);
+    y[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
+FN void F64(transpose)(double *y, int64_t ldy, const double *x, int64_t ldx) {
+    __m256d v[4];
+    F64(load_turned)(v, x, ldx);
+    UNROLL for (int i = 0; i < 4; i++) _mm256_storeu_pd(y + i * ldy, v[i]);
 }
 
 #ifndef CAFE_FENCE

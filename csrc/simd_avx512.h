@@ -186,7 +186,47 @@ FN __mmask8 f64_load_mask_part(const uint8_t *p, int64_t n) {
     return (__mmask8)_mm_test_epi8_mask(b, b);
 }
 
-/* Transposing moves data and computes nothing: AVX2's blocks serve. */
+/* Pairs of rows, of pairs, then 128-bit lanes of four, of eight: sixteen rows as columns in 64 shuffles. */
+FN void f32_load_turned(__m512 *y, const float *x, int64_t ldx) {
+    __m512 a[16], b[16];
+    UNROLL for (int i = 0; i < 16; i += 2) {
+        __m512 r0 = _mm512_loadu_ps(x + i * ldx), r1 = _mm512_loadu_ps(x + (i + 1) * ldx);
+        a[i] = _mm512_unpacklo_ps(r0, r1);
+        a[i + 1] = _mm512_unpackhi_ps(r0, r1);
+    }
+    UNROLL for (int i = 0; i < 16; i += 4) {
+        b[i] = _mm512_shuffle_ps(a[i], a[i + 2], 0x44);
+        b[i + 1] = _mm512_shuffle_ps(a[i], a[i + 2], 0xee);
+        b[i + 2] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+        b[i + 3] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0xee);
+    }
+    UNROLL for (int i = 0; i < 4; i++) UNROLL for (int half = 0; half < 16; half += 8) {
+        a[half + i] = _mm512_shuffle_f32x4(b[half + i], b[half + i + 4], 0x88);
+        a[half + i + 4] = _mm512_shuffle_f32x4(b[half + i], b[half + i + 4], 0xdd);
+    }
+    UNROLL for (int i = 0; i < 8; i++) {
+        y[i] = _mm512_shuffle_f32x4(a[i], a[i + 8], 0x88);
+        y[i + 8] = _mm512_shuffle_f32x4(a[i], a[i + 8], 0xdd);
+    }
+}
+FN void f64_load_turned(__m512d *y, const double *x, int64_t ldx) {
+    __m512d a[8], b[8];
+    UNROLL for (int i = 0; i < 8; i += 2) {
+        __m512d r0 = _mm512_loadu_pd(x + i * ldx), r1 = _mm512_loadu_pd(x + (i + 1) * ldx);
+        a[i] = _mm512_unpacklo_pd(r0, r1);
+        a[i + 1] = _mm512_unpackhi_pd(r0, r1);
+    }
+    UNROLL for (int i = 0; i < 2; i++) UNROLL for (int half = 0; half < 8; half += 4) {
+        b[half + i] = _mm512_shuffle_f64x2(a[half + i], a[half + i + 2], 0x88);
+        b[half + i + 2] = _mm512_shuffle_f64x2(a[half + i], a[half + i + 2], 0xdd);
+    }
+    UNROLL for (int i = 0; i < 4; i++) {
+        y[i] = _mm512_shuffle_f64x2(b[i], b[i + 4], 0x88);
+        y[i + 4] = _mm512_shuffle_f64x2(b[i], b[i + 4], 0xdd);
+    }
+}
+
+/* From memory to memory AVX2's blocks serve. */
 #define F32(word) JOIN2(narrow32, word)
 #define F64(word) JOIN2(narrow64, word)
 #include "simd_avx2.h"
