@@ -46,7 +46,7 @@ class Elsewhere(Unlike):
 
 
 def told(table: Mapping[str, str]) -> Callable[[F], F]:
-    """Decorates a function, or a class: a call that does not fit it is helped by the row of its name.
+    """Decorates a function, or a class: a call that does not fit it is helped by the row of its name, or told what it takes.
 
     It takes an eighth of a microsecond a call. What small tensors are made to do all day takes misfits itself, in a hundredth (`misfit`).
 
@@ -60,16 +60,16 @@ def told(table: Mapping[str, str]) -> Callable[[F], F]:
     """
 
     def decorate(f: F) -> F:
-        help = table[f.__name__]
+        row = table.get(f.__name__)
         if not isinstance(f, type):
-            return _helping(f, help)
-        f.__init__ = _helping(f.__init__, help)  # type: ignore[misc]
+            return _helping(f, row)
+        f.__init__ = _helping(f.__init__, row)  # type: ignore[misc]
         return f
 
     return decorate
 
 
-def _helping(f: F, help: str) -> F:
+def _helping(f: F, row: str | None) -> F:
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -77,7 +77,7 @@ def _helping(f: F, help: str) -> F:
         except TypeError as error:
             assert error.__traceback__ is not None
             if error.__traceback__.tb_next is None:  # of the call itself: nothing in f ran
-                helped(error, help)
+                helped(error, row or f"it takes {', '.join(f'`{name}`' for name in inspect.signature(f).parameters if name != 'self')}")
             raise
 
     return call  # type: ignore[return-value]

@@ -159,7 +159,11 @@ def test_a_call_in_others_manner_is_told_what_to_write(slip: Callable[[], object
     [
         (lambda: T.log_sum_exp(dims=0), "Tensor.log_sum_exp() got an unexpected keyword argument 'dims'", "`log_sum_exp(dim)`"),
         (lambda: Tensor.linspace(0, 1), "Tensor.linspace() missing 1 required positional argument: 'steps'", "how many; `Var.linspace`"),
-        (lambda: nn.ParamsAdamW(betas=(0.9, 0.999)), "ParamsAdamW.__init__() got an unexpected keyword argument", "`beta1`, `beta2`"),
+        (lambda: nn.ParamsAdamW(betas=(0.9, 0.999)), "ParamsAdamW.__init__() got an unexpected keyword", "it takes `lr`, `beta1`,"),
+        (lambda: nn.MaxPool2d(kernel_size=2), "MaxPool2d.__init__() got an unexpected keyword argument", "it takes `kernel`, `stride`,"),
+        (lambda: nn.SGD(params=[], lr=0.1), "SGD.__init__() got an unexpected keyword argument 'params'", "it takes `vars`, `lr`,"),
+        (lambda: nn.Cosine(0.1, T_max=10), "Cosine.__init__() got an unexpected keyword argument 'T_max'", "it takes `lr`, `steps`"),
+        (lambda: nn.TransformerConfig(d_model=4), "TransformerConfig.__init__() got an unexpected keyword", "it takes `dim`, `heads`,"),
         (lambda: nn.linear(3, 2), "linear: missing a required argument: 'vb'", "it is `linear(in_dim, out_dim, vb)`"),
         (lambda: nn.conv2d(1, 2, 3, padding=1, vb=VB), "conv2d: missing a required argument: 'cfg'", "`Conv2dConfig(padding=1)`"),
         (lambda: nn.Conv2d(T, groups=2), "Conv2d: got an unexpected keyword argument 'groups'", "`nn.conv2d(in_channels,"),

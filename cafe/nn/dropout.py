@@ -5,9 +5,11 @@ from __future__ import annotations
 from cafe.tensor.core import Tensor
 
 from . import ops
+from .habits import called
 from .module import ModuleT
 
 
+@called
 class Dropout(ModuleT):
     """In training each number becomes 0 with probability p and is divided by 1 − p otherwise; in use nothing happens.
 

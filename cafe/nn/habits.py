@@ -84,7 +84,6 @@ _CONFIG = "padding, stride, dilation and groups are the configuration's, `{1}Con
 _WINDOW = "`kernel_size` and the channels are given to the function that builds the layer; `…_no_bias` builds one without a bias"
 _STACKED = "several layers, in one or both directions, are built by `{0}(in_dim, hidden_dim, num_layers, vb, bidirectional=True)`"
 _MEAN = "it takes `inp` and `target` and gives the mean; times `inp.elem_count()` that is the sum"
-_ADAM = "they are `lr`, `beta1`, `beta2`, `eps` and `weight_decay`"
 _GRADS = "the gradients first, then the variables and the bound: `{0}(grads, varmap.all_vars(), 1.0)`"
 
 CALLS = {  # how functions and parameters are called
@@ -111,9 +110,6 @@ CALLS = {  # how functions and parameters are called
     "clip_grad_norm": _GRADS.format("clip_grad_norm"),
     "clip_grad_value": _GRADS.format("clip_grad_value"),
     "VarBuilder": "`VarBuilder.from_varmap(varmap, DType.F32)` makes one for training; others read files, as `VarBuilder.from_pth(path)`",
-    "ParamsSGD": "they are `lr`, `momentum`, `dampening`, `nesterov` and `weight_decay`",
-    "ParamsAdam": _ADAM,
-    "ParamsAdamW": _ADAM,
 }
 called, wrong = told(CALLS), misfit(CALLS)
 

@@ -289,6 +289,7 @@ class ParamsSGD:
             raise Error(f"nesterov wants a momentum and no dampening, got {self.momentum} and {self.dampening}")
 
 
+@called
 class SGD(_Stepper):
     """p ← p − lr · g; with momentum p ← p − lr · m, m ← g at first, then momentum · m + (1 − dampening) g.
 
@@ -393,6 +394,7 @@ class _AnyAdam(_Stepper):
         kernels.adam_step(cohort.ps, gs, m, v, p.lr, p.beta1, p.beta2, p.eps, p.weight_decay, self.decoupled, cohort.t)
 
 
+@called
 class Adam(_AnyAdam):
     """p ← p − lr · m̂ / (√v̂ + eps), with m̂ and v̂ the running means of g and g², corrected for their start at 0.
 

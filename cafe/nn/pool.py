@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from cafe.shape import PerAxis
 from cafe.tensor.core import Tensor
 
+from .habits import called
 from .module import Module
 
 
+@called
 @dataclass(frozen=True)
 class MaxPool1d(Module):
     """`Tensor.max_pool1d`: (N, C, L) → (N, C, L')."""
@@ -27,6 +29,7 @@ class MaxPool1d(Module):
         return xs.max_pool1d(self.kernel, self.stride, self.padding, self.ceil_mode)
 
 
+@called
 @dataclass(frozen=True)
 class MaxPool2d(Module):
     """`Tensor.max_pool2d`: (N, C, H, W) → (N, C, H', W').
@@ -46,6 +49,7 @@ class MaxPool2d(Module):
         return xs.max_pool2d(self.kernel, self.stride, self.padding, self.ceil_mode)
 
 
+@called
 @dataclass(frozen=True)
 class AvgPool1d(Module):
     """`Tensor.avg_pool1d`: (N, C, L) → (N, C, L')."""
@@ -61,6 +65,7 @@ class AvgPool1d(Module):
         return xs.avg_pool1d(self.kernel, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
+@called
 @dataclass(frozen=True)
 class AvgPool2d(Module):
     """`Tensor.avg_pool2d`: (N, C, H, W) → (N, C, H', W')."""

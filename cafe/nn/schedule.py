@@ -16,7 +16,10 @@ from cafe.errors import Error
 from cafe.shape import whole
 from cafe.tensor.convert import real
 
+from .habits import called
 
+
+@called
 @dataclass(frozen=True)
 class StepDecay:
     """lr · gamma^⌊t / every⌋.
@@ -37,6 +40,7 @@ class StepDecay:
         return self.lr * self.gamma ** (t // self.every)
 
 
+@called
 @dataclass(frozen=True)
 class Cosine:
     """From lr at step 0 down to low at step `steps`, along half a cosine; low from then on.
@@ -57,6 +61,7 @@ class Cosine:
         return self.low + (self.lr - self.low) * 0.5 * (1.0 + math.cos(math.pi * done))
 
 
+@called
 @dataclass(frozen=True)
 class Warmup:
     """A straight line up to what `then` starts with, over the first `steps` steps; then `then`, from its own step 0.

@@ -18,6 +18,7 @@ from .activation import Activation
 from .attention import scaled_dot_product_attention
 from .building import builds
 from .dropout import Dropout
+from .habits import called
 from .kv_cache import KvCache, RotatingKvCache
 from .linear import Linear, linear_b
 from .module import Module, ModuleT
@@ -101,6 +102,7 @@ def multi_head_attention(dim: int, heads: int, vb: VarBuilder, kv_heads: int | N
     return MultiHeadAttention(q, k, v, o, heads, groups)
 
 
+@called
 @dataclass(frozen=True)
 class TransformerConfig:
     """What the layers of an encoder or decoder are.
