@@ -57,7 +57,7 @@ class Lstm(OpRow):
         return [gx, gw, gu, gb, gb]
 
     def in_cafe(self, cafe: Any) -> Function:
-        return lambda x, w, u, b, bu: cafe.nn.LSTM(w, u, b, bu).sequence(x)[0]
+        return lambda x, w, u, b, bu: cafe.nn.LSTM(w, u, b, bu)(x)
 
     def in_torch(self, torch: Any) -> Function:
         state = torch.zeros(1, self.batch, self.width), torch.zeros(1, self.batch, self.width)

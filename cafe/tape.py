@@ -303,8 +303,8 @@ def _rule(node: Node, g: Any, graph: GraphMode | None, keep_graph: bool) -> tupl
         y = node.y if node.y is None or node.y.dtype == node.dtype else kernels.cast(node.y, node.dtype)
         record = Record(node.need, None if y is None else graph.wrap(y, node), None, _wrap_const(graph, node.const))
         inputs = [graph.wrap(a, p) if isinstance(a, np.ndarray) else a for a, p in zip(inputs, node.parents)]
-    elif node.half:
-        record = Record(node.need, _widen(node.y), node.saved, node.const)
+    elif node.half or op.spends:
+        record = Record(node.need, _widen(node.y), _to_spend(node, keep_graph) if op.spends else node.saved, node.const)
         inputs = list(map(_widen, inputs))
     grads = op.backward(kernels if graph is None else graph.xp, g, record, *inputs)
     if type(grads) is not tuple or len(grads) != len(inputs):
@@ -314,6 +314,15 @@ def _rule(node: Node, g: Any, graph: GraphMode | None, keep_graph: bool) -> tupl
         return grads
     saved = node.saved if keep_graph else None  # it is let go of otherwise
     return _owned(grads, node, [g, record.y, node.const, *inputs, saved])
+
+
+def _to_spend(node: Node, keep_graph: bool) -> Any:
+    """What the node saved, for a rule that may write over it: copies if the graph is kept, else the node lets go of it."""
+    saved = node.saved
+    if keep_graph:
+        return tuple(map(kernels.copy, saved)) if isinstance(saved, tuple) else saved if saved is None else kernels.copy(saved)
+    node.saved = None
+    return saved
 
 
 def _owned(grads: tuple[Any, ...], node: Node, others: list[Any]) -> tuple[Any, ...]:

@@ -47,7 +47,7 @@ static void ENTRY(lstm_task)(void *context, int64_t begin, int64_t end) {
 }
 
 int ENTRY(lstm)(T *y, T *gates, const T *xw, const T *h0, const T *c0, const T *w, int64_t batch, int64_t steps, int64_t hidden) {
-    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden}, .gates = 4, .y = y, .states = gates, .xw = xw, .h0 = h0, .c0 = c0, .w = w};
+    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden, 1}, .gates = 4, .y = y, .states = gates, .xw = xw, .h0 = h0, .c0 = c0, .w = w};
     return ENTRY(rnn_run)(&c, ENTRY(lstm_task));
 }
 
@@ -56,13 +56,13 @@ static void ENTRY(lstm_backward_task)(void *context, int64_t begin, int64_t end)
     const int64_t n = c->p.hidden, at = begin * c->p.steps * n, row = begin * n;
     T *scratch = ENTRY(rnn_scratch)(c);
     if (scratch)
-        TABLE->lstm_backward(c->dxw + 4 * at, c->dh0 + row, c->dc0 + row, c->before + at, c->grad + 2 * at, c->h0 + row, c->c0 + row, c->w,
+        TABLE->lstm_backward(c->dxw + 4 * at, c->dh0 + row, c->dc0 + row, c->before + at, c->grad + c->p.states * at, c->h0 + row, c->c0 + row, c->w,
                              c->given + 2 * at, c->kept + 4 * at, end - begin, &c->p, scratch);
 }
 
 int ENTRY(lstm_backward)(T *dxw, T *dh0, T *dc0, T *dw, T *work, const T *grad, const T *h0, const T *c0, const T *w, const T *y, const T *gates,
-                         int64_t batch, int64_t steps, int64_t hidden) {
-    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden}, .gates = 4, .dxw = dxw, .dh0 = dh0, .dc0 = dc0, .before = work, .grad = grad,
+                         int64_t batch, int64_t steps, int64_t hidden, int64_t states) {
+    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden, states}, .gates = 4, .dxw = dxw, .dh0 = dh0, .dc0 = dc0, .before = work, .grad = grad,
                                 .h0 = h0, .c0 = c0, .w = w, .given = y, .kept = gates};
     int status = ENTRY(rnn_run)(&c, ENTRY(lstm_backward_task));
     return status ? status : ENTRY(matmul)(dw, dxw, work, 4 * hidden, batch * steps, hidden, 1, 4 * hidden, hidden, 1);
@@ -76,7 +76,7 @@ static void ENTRY(gru_task)(void *context, int64_t begin, int64_t end) {
 }
 
 int ENTRY(gru)(T *y, T *gates, const T *xw, const T *h0, const T *w, const T *b, int64_t batch, int64_t steps, int64_t hidden) {
-    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden}, .gates = 3, .y = y, .states = gates, .xw = xw, .h0 = h0, .w = w, .b = b};
+    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden, 1}, .gates = 3, .y = y, .states = gates, .xw = xw, .h0 = h0, .w = w, .b = b};
     return ENTRY(rnn_run)(&c, ENTRY(gru_task));
 }
 
@@ -92,7 +92,7 @@ static void ENTRY(gru_backward_task)(void *context, int64_t begin, int64_t end) 
 int ENTRY(gru_backward)(T *dxw, T *dh0, T *dw, T *db, T *work, const T *grad, const T *h0, const T *w, const T *y, const T *gates, int64_t batch,
                         int64_t steps, int64_t hidden) {
     T *dh = work + batch * steps * hidden;
-    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden}, .gates = 3, .dxw = dxw, .dh0 = dh0, .dh = dh, .before = work, .grad = grad,
+    struct ENTRY(rnn_call) c = {.p = {batch, steps, hidden, 1}, .gates = 3, .dxw = dxw, .dh0 = dh0, .dh = dh, .before = work, .grad = grad,
                                 .h0 = h0, .w = w, .given = y, .kept = gates};
     int status = ENTRY(rnn_run)(&c, ENTRY(gru_backward_task));
     if (status == CAFE_OK) status = ENTRY(matmul)(dw, dh, work, 3 * hidden, batch * steps, hidden, 1, 3 * hidden, hidden, 1);

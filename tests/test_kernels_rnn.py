@@ -44,7 +44,7 @@ each_layer = pytest.mark.parametrize(("make", "name"), LAYERS, ids=["lstm", "gru
 def both_ways(verbs: Any, name: str, given: Arrays, grad: Array) -> Arrays:
     """The states and gates, and the gradients."""
     y, gates = getattr(verbs, name)(*given)
-    return y, gates, *getattr(verbs, f"{name}_backward")(grad, *given, y, gates)
+    return y, gates, *getattr(verbs, f"{name}_backward")(grad, *(given[1:] if name == "lstm" else given), y, gates)
 
 
 def gradient(name: str, shape: tuple[int, int, int], dtype: Any) -> Array:
@@ -98,6 +98,34 @@ def test_a_sequence_in_two_pieces_is_one(make: Kernel, name: str, dtype: Any) ->
     rest, _ = getattr(kernels, name)(given[0][:, 4:], *state, *given[1 + len(state) :])
 
     assert np.array_equal(np.concatenate([first, rest], 1), whole)
+
+
+@each_float
+@pytest.mark.parametrize("shape", SHAPES)
+def test_an_lstm_may_write_its_gates_over_its_inputs_and_their_gradient_over_the_gates(shape: tuple[int, int, int], dtype: Any) -> None:
+    (xw, *rest), grad = lstm(shape, dtype), gradient("lstm", shape, dtype)
+    y, gates, *grads = both_ways(kernels, "lstm", (xw, *rest), grad)
+    here = xw.copy()
+    y_here, gates_here = kernels.lstm(here, *rest, here)
+    grads_here = kernels.lstm_backward(grad, *rest, y_here, gates_here, gates_here)
+
+    assert gates_here is here is grads_here[0]
+    assert as_bytes((y_here, *grads_here)) == as_bytes((y, *grads))
+    assert as_bytes(kernels.lstm(xw, *rest, xw.T.copy().T)) == as_bytes((y, gates))
+
+
+@each_float
+@pytest.mark.parametrize("shape", [*SHAPES, *EMPTY])
+def test_a_gradient_of_h_alone_is_one_with_zeros_for_c(shape: tuple[int, int, int], dtype: Any) -> None:
+    given, grad = lstm(shape, dtype), gradient("lstm", shape, dtype)
+    size = shape[2]
+    grad[..., size:] = 0.0
+    state = given[1:], kernels.lstm(*given)
+
+    for verbs in (kernels, twins):
+        alone = verbs.lstm_backward(grad[..., :size], *state[0], *state[1])  # type: ignore[attr-defined]
+        for got, wanted in zip(alone, verbs.lstm_backward(grad, *state[0], *state[1])):  # type: ignore[attr-defined]
+            assert np.array_equal(got, wanted)
 
 
 @each_float

@@ -51,6 +51,32 @@ def test_steps_and_sequence_agree_bit_for_bit(kind: str) -> None:
         assert_same_bits(state.h, states[t].h)
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_a_graph_is_walked_as_often_as_one_likes(dtype: str) -> None:
+    varmap = nn.VarMap()
+    layer = nn.lstm(3, 5, nn.LSTMConfig(), nn.VarBuilder.from_varmap(varmap, dtype))
+    weights, xs = varmap.all_vars(), Tensor.randn(0, 1, (2, 6, 3), dtype)
+
+    for h in (layer(xs), layer.sequence(xs)[0]):
+        loss = h.sqr().sum_all()
+        first, second, last = loss.backward(retain_graph=True), loss.backward(retain_graph=True), loss.backward()
+        for w in weights:
+            assert_same_bits(first[w], second[w])
+            assert_same_bits(first[w], last[w])
+
+
+def test_h_alone_has_the_numbers_and_gradients_of_both() -> None:
+    varmap = nn.VarMap()
+    layer = nn.lstm(3, 5, nn.LSTMConfig(), nn.VarBuilder.from_varmap(varmap))
+    xs = Var.randn(0.0, 1.0, (2, 6, 3))
+    h, both = layer(xs), layer.sequence(xs)[0]
+
+    assert_same_bits(h, both)
+    alone, among_zeros = h.sqr().sum_all().backward(), both.sqr().sum_all().backward()
+    for v in (xs, *varmap.all_vars()):
+        assert_same_bits(alone[v], among_zeros[v])
+
+
 def test_states_have_candles_shapes() -> None:
     vb = nn.VarBuilder.from_varmap(nn.VarMap())
     lstm, gru = nn.lstm(3, 5, nn.LSTMConfig(), vb.pp("a")), nn.gru(3, 5, nn.GRUConfig(), vb.pp("b"))

@@ -1,12 +1,14 @@
 """LSTM and GRU over a whole sequence, forward and backward (floor 1).
 
 Letters: B batch, T time, H hidden size. The input's part of the gates, x wᵀ + b, comes in ready for all times: it is one matrix product.
-A forward hands on its gates, which the backward takes back, or None to have them computed again.
+A forward hands on its gates, which the backward takes back; the GRU's also takes None, to have them computed again.
 
 Bound: 8 · T ulp while the recurrence forgets (weights of a layer as it starts).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from cafe.dtype import Array
 
@@ -18,22 +20,23 @@ _LSTM, _LSTM_BACKWARD = _ffi.kernel("lstm"), _ffi.kernel("lstm_backward")
 _GRU, _GRU_BACKWARD = _ffi.kernel("gru"), _ffi.kernel("gru_backward")
 
 
-def lstm(xw: Array, h0: Array, c0: Array, w: Array) -> tuple[Array, Array]:
+def lstm(xw: Array, h0: Array, c0: Array, w: Array, out: Array | None = None) -> tuple[Array, Array]:
     """i, f, o = σ and g = tanh of xwₜ + h w ᵀ, in the order i f g o; c ← f c + i g; h ← o tanh c.
 
     xw (B, T, 4H), h0 and c0 (B, H), w (4H, H) → h and c of every time side by side (B, T, 2H), and the gates (B, T, 4H).
+    out: where the gates may go, in C; xw itself if nobody wants it any more.
     """
     f = _LSTM.get(xw.dtype)
     if f is None or not _of_one_dtype(xw, h0, c0, w):
         return twins.lstm(xw, h0, c0, w)  # type: ignore[return-value]
     b, t, h = sizes = _sizes(xw, h0)
-    y, gates = empty((b, t, 2 * h), xw.dtype), empty((b, t, 4 * h), xw.dtype)
+    y, gates = empty((b, t, 2 * h), xw.dtype), _taken(out, (b, t, 4 * h), xw.dtype)
     _ffi.check(f(y, gates, *map(dense, (xw, h0, c0, w)), *sizes))
     return y, gates
 
 
 @composition
-def lstm_ref(xp: XP, xw: Array, h0: Array, c0: Array, w: Array) -> tuple[Array, Array]:
+def lstm_ref(xp: XP, xw: Array, h0: Array, c0: Array, w: Array, out: Array | None = None) -> tuple[Array, Array]:
     size = h0.shape[1]
     h, c = h0, c0
     wt = xp.permute(w, (1, 0))
@@ -51,27 +54,28 @@ def lstm_ref(xp: XP, xw: Array, h0: Array, c0: Array, w: Array) -> tuple[Array, 
 
 
 def lstm_backward(
-    grad: Array, xw: Array, h0: Array, c0: Array, w: Array, y: Array, gates: Array | None
+    grad: Array, h0: Array, c0: Array, w: Array, y: Array, gates: Array, out: Array | None = None
 ) -> tuple[Array, Array, Array, Array]:
-    """The gradients of xw, h0, c0 and w, from the gradient of the states (B, T, 2H) and the states y themselves."""
-    f = _LSTM_BACKWARD.get(xw.dtype)
-    if f is None or gates is None or not _of_one_dtype(grad, xw, h0, c0, w, y, gates):
-        return twins.lstm_backward(grad, xw, h0, c0, w, y, gates)  # type: ignore[return-value]
-    b, t, h = sizes = _sizes(xw, h0)
-    grads = tuple(empty(a.shape, a.dtype) for a in (xw, h0, c0, w))
+    """The gradients of xw, h0, c0 and w, from the states y, the gates and grad, that of the states (B, T, 2H), or of h alone (B, T, H).
+
+    out: where that of xw may go, in C; gates itself if nobody wants it any more.
+    """
+    f = _LSTM_BACKWARD.get(gates.dtype)
+    if f is None or not _of_one_dtype(grad, h0, c0, w, y, gates):
+        return twins.lstm_backward(grad, h0, c0, w, y, gates)  # type: ignore[return-value]
+    (b, t, h), dtype = sizes, _ = _sizes(gates, h0), gates.dtype
+    gxw, gh, gc, gw = _taken(out, gates.shape, dtype), empty((b, h), dtype), empty((b, h), dtype), empty(w.shape, dtype)
     given = map(dense, (grad, h0, c0, w, y, gates))
-    _ffi.check(f(*grads, empty((b, t, h), xw.dtype), *given, *sizes))
-    return grads  # type: ignore[return-value]
+    _ffi.check(f(gxw, gh, gc, gw, empty((b, t, h), dtype), *given, *sizes, 1 if grad.shape == (b, t, h) else 2))
+    return gxw, gh, gc, gw
 
 
 @composition
 def lstm_backward_ref(
-    xp: XP, grad: Array, xw: Array, h0: Array, c0: Array, w: Array, y: Array, gates: Array | None
+    xp: XP, grad: Array, h0: Array, c0: Array, w: Array, y: Array, gates: Array, out: Array | None = None
 ) -> tuple[Array, Array, Array, Array]:
     size = h0.shape[1]
-    steps = xw.shape[1]
-    if gates is None:
-        gates = lstm_ref(xp, xw, h0, c0, w)[1]
+    steps = gates.shape[1]
     gh, gc = xp.full_like(h0, 0.0), xp.full_like(c0, 0.0)
     before: list[Array] = []  # gradients of the gates before their functions, from the last time to the first
     for t in reversed(range(steps)):
@@ -79,7 +83,8 @@ def lstm_backward_ref(
         c_before = _part(xp, _at(xp, y, t - 1), 1, size) if t else c0
         tanh_c = xp.tanh(_part(xp, _at(xp, y, t), 1, size))
         gh = xp.add(_part(xp, _at(xp, grad, t), 0, size), gh)
-        gc = xp.add(_part(xp, _at(xp, grad, t), 1, size), gc)
+        if grad.shape[2] != size:
+            gc = xp.add(_part(xp, _at(xp, grad, t), 1, size), gc)
         gc = xp.add(gc, xp.tanh_backward(xp.mul(gh, o), tanh_c))  # h = o tanh c
         parts = [
             xp.sigmoid_backward(xp.mul(gc, g), i),  # c = f c + i g
@@ -172,6 +177,11 @@ def gru_backward_ref(
 
 def _of_one_dtype(*arrays: Array) -> bool:
     return all(a.dtype == arrays[0].dtype for a in arrays)
+
+
+def _taken(out: Array | None, shape: tuple[int, ...], dtype: Any) -> Array:
+    """The array that a result may go to, if C can write it row by row, else a new one."""
+    return out if out is not None and out.flags.c_contiguous and out.flags.writeable else empty(shape, dtype)
 
 
 def _sizes(xw: Array, h0: Array) -> tuple[int, int, int]:

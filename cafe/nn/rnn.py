@@ -19,7 +19,7 @@ from .init import DEFAULT_KAIMING_UNIFORM, ZERO, Init
 from .linear import Linear
 from .var_builder import VarBuilder
 
-_LSTM, _GRU = ops.Lstm(), ops.Gru()
+_LSTM, _LSTM_HIDDEN, _GRU = ops.Lstm(), ops.LstmHidden(), ops.Gru()
 
 
 class Direction(Enum):
@@ -105,19 +105,18 @@ class _Recurrent:
 
     def forward(self, xs: Tensor) -> Tensor:
         """The h of every time, (b, t, in) → (b, t, hidden), as a stack of one layer gives it; `seq` gives candle's states."""
-        return _hidden(self.sequence(xs))
+        h: Tensor = self.sequence(xs)
+        return h
 
     def __call__(self, xs: Tensor) -> Tensor:
         return self.forward(xs)
 
-    def _inputs(self, xs: Tensor, bias: Tensor | None) -> Tensor:
-        """Every time's x w_ihᵀ + bias.
-
-        Raises: UnexpectedNumberOfDims unless xs is (b, t, in); ShapeMismatchBinaryOp for another width.
-        """
+    def _check(self, xs: Tensor) -> None:
+        """Raises: UnexpectedNumberOfDims unless xs is (b, t, in); ShapeMismatchBinaryOp for another width; DTypeMismatchBinaryOp."""
         check_tensors(type(self).__name__, xs)
         check_rank(xs.shape, 3)
-        return Linear(self.w_ih, bias).forward(xs)
+        if xs.dim(2) != self.w_ih.dim(1) or xs.dtype != self.w_ih.dtype:
+            Linear(self.w_ih).forward(xs)  # says what does not fit
 
     def _zeros(self, batch: int) -> Tensor:
         return Tensor.zeros((batch, self.hidden_dim), self.w_hh.dtype)
@@ -165,11 +164,21 @@ class LSTM(_Recurrent):
 
     def sequence(self, xs: Tensor, state: LSTMState | None = None) -> tuple[Tensor, Tensor]:
         """All of h and all of c, (b, t, hidden) each: the states of `seq` without cutting them apart."""
-        biases = [b for b in (self.b_ih, self.b_hh) if b is not None]
-        xw = self._inputs(xs, sum(biases[1:], biases[0]) if biases else None)  # a gate has the sum of both
-        state = self.zero_state(xs.dim(0)) if state is None else state
-        both = apply(_LSTM, xw, *_checked(state.h, xw, self.hidden_dim), *_checked(state.c, xw, self.hidden_dim), self.w_hh)
+        both = self._apply(_LSTM, xs, state)
         return both.narrow(2, 0, self.hidden_dim), both.narrow(2, self.hidden_dim, self.hidden_dim)
+
+    def forward(self, xs: Tensor) -> Tensor:
+        """The h of every time, (b, t, in) → (b, t, hidden): the first of what `sequence` gives, with a cheaper backward."""
+        return self._apply(_LSTM_HIDDEN, xs, None)
+
+    def _apply(self, op: ops.Lstm, xs: Tensor, state: LSTMState | None) -> Tensor:
+        """What the op gives for the sequence, from this state or zeros."""
+        self._check(xs)
+        biases = [b for b in (self.b_ih, self.b_hh) if b is not None]
+        state = self.zero_state(xs.dim(0)) if state is None else state
+        states = *_checked(state.h, xs, self.hidden_dim), *_checked(state.c, xs, self.hidden_dim)
+        bias = [sum(biases[1:], biases[0]).broadcast_as(self.w_ih.dim(0))] if biases else []  # a gate has the sum of both
+        return apply(op, xs, self.w_ih, *states, self.w_hh, *bias)
 
     def states_to_tensor(self, states: Sequence[LSTMState]) -> Tensor:
         """The h of every state, (b, t, hidden)."""
@@ -215,7 +224,8 @@ class GRU(_Recurrent):
 
     def sequence(self, xs: Tensor, state: GRUState | None = None) -> Tensor:
         """All of h, (b, t, hidden): the states of `seq` without cutting them apart."""
-        xw = self._inputs(xs, self.b_ih)
+        self._check(xs)
+        xw = Linear(self.w_ih, self.b_ih).forward(xs)
         state = self.zero_state(xs.dim(0)) if state is None else state
         bias = Tensor.zeros(self.gates * self.hidden_dim, self.w_hh.dtype) if self.b_hh is None else self.b_hh
         return apply(_GRU, xw, *_checked(state.h, xw, self.hidden_dim), self.w_hh, bias)
@@ -267,7 +277,7 @@ def gru(in_dim: int, hidden_dim: int, config: GRUConfig, vb: VarBuilder) -> GRU:
 
 
 class _Layer(Protocol):
-    def sequence(self, xs: Tensor) -> Any: ...
+    def forward(self, xs: Tensor) -> Tensor: ...
 
 
 class RNNStack:
@@ -291,20 +301,14 @@ class RNNStack:
     def forward(self, xs: Tensor) -> Tensor:
         """The last layer's h for every time."""
         for ways in self.layers:
-            outs = [_hidden(ways[0].sequence(xs))]
+            outs = [ways[0].forward(xs)]
             if len(ways) == 2:
-                outs.append(_hidden(ways[1].sequence(xs.flip(1))).flip(1))
+                outs.append(ways[1].forward(xs.flip(1)).flip(1))
             xs = outs[0] if len(outs) == 1 else Tensor.cat(outs, 2)
         return xs
 
     def __call__(self, xs: Tensor) -> Tensor:
         return self.forward(xs)
-
-
-def _hidden(out: Any) -> Tensor:
-    """The h of what `sequence` gives."""
-    h: Tensor = out[0] if isinstance(out, tuple) else out
-    return h
 
 
 @builds

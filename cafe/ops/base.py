@@ -66,6 +66,8 @@ class Op:
         takes them for a variable's as they are; those of other rules it copies unless it sees that nobody holds them.
     part: its backward gives zeros with g in a part of them, and its `add_to` adds g to that part of a sum that is there already, which the
         tape prefers: the gradient of a tensor taken apart costs its size once, not once for each piece.
+    spends: its backward may write over the arrays that its forward `saved`: the tape hands them over, or copies if the graph is walked
+        again.
     differentiable: False for what has no gradient (comparisons, argmax); it is never recorded.
     """
 
@@ -77,6 +79,7 @@ class Op:
     views: ClassVar[bool] = False
     fresh: ClassVar[bool] = False
     part: ClassVar[bool] = False
+    spends: ClassVar[bool] = False
     differentiable: ClassVar[bool] = True
 
     def forward(self, xp: XP, *inputs: Any) -> Array | Result:

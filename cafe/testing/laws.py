@@ -208,6 +208,8 @@ def gradient_strides(case: Case) -> None:
 def _backward(op: Op, arrays: Sequence[Array], out: Array | Result, g: Array, wanted: Sequence[int], xp: Any = kernels) -> tuple[Any, ...]:
     """The rule's backward for the wanted inputs, given just what it asked to keep."""
     y, saved, const = out if isinstance(out, Result) else Result(out)
+    if op.spends:
+        saved = tuple(a.copy() for a in saved)
     record = Record(tuple(i in wanted for i in range(len(arrays))), y if "y" in op.keep else None, saved, const)
     kept = [a if "*" in op.keep or str(i) in op.keep else Meta(a.shape, a.dtype) for i, a in enumerate(arrays)]
     return op.backward(xp, g, record, *kept)

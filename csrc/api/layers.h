@@ -192,17 +192,20 @@ int cafe_attention_backward_f64(double *dq, double *dk, double *dv, double *delt
 
 /* An LSTM over B sequences of T times, H hidden, gates in the order i f g o: with a = xw_t + h w', i, f, o = sigmoid and g = tanh of its
  * parts, c = f c + i g, h = o tanh c. xw (B, T, 4H), h0 and c0 (B, H), w (4H, H); y (B, T, 2H) gets h and c side by side,
- * gates (B, T, 4H) what the backward wants of them. Can fail: CAFE_NO_MEMORY. */
+ * gates (B, T, 4H), which may be xw, what the backward wants of them. Can fail: CAFE_NO_MEMORY. */
 int cafe_lstm_f32(float *y, float *gates, const float *xw, const float *h0, const float *c0, const float *w, int64_t batch,
                   int64_t steps, int64_t hidden);
 int cafe_lstm_f64(double *y, double *gates, const double *xw, const double *h0, const double *c0, const double *w, int64_t batch,
                   int64_t steps, int64_t hidden);
 
-/* Its gradients from that of y (grad); work has room for B T H. Can fail: CAFE_NO_MEMORY. */
+/* Its gradients from grad, which is that of h (B, T, H) where states is 1, that of y where it is 2. dxw may be gates; work has room for B T H.
+ * Can fail: CAFE_NO_MEMORY. */
 int cafe_lstm_backward_f32(float *dxw, float *dh0, float *dc0, float *dw, float *work, const float *grad, const float *h0, const float *c0,
-                           const float *w, const float *y, const float *gates, int64_t batch, int64_t steps, int64_t hidden);
+                           const float *w, const float *y, const float *gates, int64_t batch, int64_t steps, int64_t hidden,
+                           int64_t states);
 int cafe_lstm_backward_f64(double *dxw, double *dh0, double *dc0, double *dw, double *work, const double *grad, const double *h0,
-                           const double *c0, const double *w, const double *y, const double *gates, int64_t batch, int64_t steps, int64_t hidden);
+                           const double *c0, const double *w, const double *y, const double *gates, int64_t batch, int64_t steps, int64_t hidden,
+                           int64_t states);
 
 /* A GRU, gates in the order r z n: with a = h w' + b, r and z = sigmoid(xw_t + a) of their parts, n = tanh(xw_n + r a_n),
  * h = (1 - z) n + z h. xw (B, T, 3H), h0 (B, H), w (3H, H), b (3H); y (B, T, H), gates (B, T, 4H): r, z, n, a_n. Can fail: CAFE_NO_MEMORY. */

@@ -13,7 +13,7 @@ from ..case import Case, Shapes
 
 
 def _lstm_shapes(b: int, t: int, h: int) -> Shapes:
-    return (b, t, 4 * h), (b, h), (b, h), (4 * h, h)
+    return (b, t, 2), (4 * h, 2), (b, h), (b, h), (4 * h, h), (4 * h,)
 
 
 def _gru_shapes(b: int, t: int, h: int) -> Shapes:
@@ -25,15 +25,19 @@ def _sigmoid(x: Array) -> Array:
     return y
 
 
-def _lstm(xw: Array, h: Array, c: Array, w: Array) -> Array:
+def _lstm(x: Array, w_ih: Array, h: Array, c: Array, w_hh: Array, bias: Array | float = 0.0) -> Array:
     size = h.shape[1]
-    out = np.zeros((xw.shape[0], xw.shape[1], 2 * size))
-    for t in range(xw.shape[1]):
-        i, f, g, o = np.split(xw[:, t] + h @ w.T, 4, axis=1)
+    out = np.zeros((x.shape[0], x.shape[1], 2 * size))
+    for t in range(x.shape[1]):
+        i, f, g, o = np.split(x[:, t] @ w_ih.T + bias + h @ w_hh.T, 4, axis=1)
         c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
         h = _sigmoid(o) * np.tanh(c)
         out[:, t] = np.concatenate([h, c], axis=1)
     return out
+
+
+def _lstm_hidden(*inputs: Array) -> Array:
+    return _lstm(*inputs)[..., : inputs[2].shape[1]]
 
 
 def _gru(xw: Array, h: Array, w: Array, b: Array) -> Array:
@@ -49,6 +53,7 @@ def _gru(xw: Array, h: Array, w: Array, b: Array) -> Array:
 
 _SIZES = [(1, 1, 1), (2, 3, 5), (3, 4, 17)]
 _NOTHING = [(0, 3, 2), (2, 0, 3)]
+_LSTM_INPUTS = [Real(), Real(-0.5, 0.5), Real(), Real(), Real(-0.5, 0.5), Real()]
 
 
 def _empty(shapes: list[Shapes]) -> list[tuple[Shapes, type[Error] | None]]:
@@ -62,7 +67,16 @@ CASES = [
         [_lstm_shapes(*s) for s in _SIZES],
         _lstm,
         _empty([_lstm_shapes(*s) for s in _NOTHING]),
-        [Real(), Real(), Real(), Real(-0.5, 0.5)],
+        _LSTM_INPUTS,
+        ulps=32.0,
+    ),
+    Case(
+        "lstm, h alone, without bias",
+        ops.LstmHidden(),
+        [_lstm_shapes(*s)[:5] for s in _SIZES],
+        _lstm_hidden,
+        _empty([_lstm_shapes(*s)[:5] for s in _NOTHING]),
+        _LSTM_INPUTS[:5],
         ulps=32.0,
     ),
     Case(
