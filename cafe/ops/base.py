@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias, final
 
 from cafe.dtype import Array
 from cafe.errors import BackwardNotSupported
@@ -17,6 +17,7 @@ from cafe.kernels.base import XP
 Grads: TypeAlias = tuple[Array | None, ...]
 
 
+@final
 class Result(NamedTuple):
     """A forward's output with what its backward can use.
 
