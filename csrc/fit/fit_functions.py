@@ -164,16 +164,6 @@ def fit_pow(bits: int, degree: int) -> None:
     report("pow", what, fit(q, lambda z: 1 / q(z), degree, mpf(0), top, bits), bits)
 
 
-def fit_tanh(bits: int, degree: int) -> None:
-    """tanh x = x + x^3 q(x^2) on |x| <= 0.625; relative error."""
-
-    def q(z: mpf) -> mpf:
-        x = mp.sqrt(z)
-        return (mp.tanh(x) / x - 1) / z if z > mpf(10) ** -18 else -mpf(1) / 3 + 2 * z / 15
-
-    report("tanh", "(tanh x / x - 1) / x^2 in x^2, |x| <= 0.625", fit(q, lambda z: z, degree, mpf(0), mpf("0.625") ** 2, bits), bits)
-
-
 def fit_erf(bits: int, degree: int) -> None:
     """erf x = x + x q(x^2) on |x| <= 1; relative error."""
 
@@ -184,25 +174,42 @@ def fit_erf(bits: int, degree: int) -> None:
     report("erf", "erf x / x - 1 in x^2, |x| <= 1", fit(q, lambda z: mpf("0.9"), degree, mpf(0), mpf(1), bits), bits)
 
 
-def tail(a: mpf) -> mpf:
-    """exp(a^2 / 2) Phi(-a), which is 1/2 at 0 and falls slowly."""
-    return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
+def slope(bits: int) -> mpf:
+    """log2(e) / 2 in the type: 2^(-slope a^2) is exp(-a^2 / 2) but for what the rounding of `slope` makes, a smooth factor close to 1."""
+    return rounded(1 / mp.log(2) / 2, bits)
+
+
+def fit_bell(bits: int, degree: int) -> None:
+    """2^f = 1 + f q(f) on |f| <= 1/2 (a little more, for a correction of f); relative error. And the slope with what it leaves over."""
+
+    def q(f: mpf) -> mpf:
+        return mp.expm1(f * mp.log(2)) / f if abs(f) > mpf(10) ** -18 else mp.log(2) + f * mp.log(2) ** 2 / 2
+
+    kind, name, over = ("float" if bits == 24 else "double"), name_of(bits), rounded(slope(bits) * mp.log(2) - mpf(1) / 2, bits)
+    print(f"static const {kind} {name}_bell_slope = {hexadecimal(slope(bits), bits)}, {name}_bell_over = {hexadecimal(over, bits)};")
+    edge = mpf("0.5002")
+    report("exp2", "(2^f - 1) / f, |f| <= 0.5002", fit(q, lambda f: abs(f) / 2**f, degree, -edge, edge, bits), bits)
+
+
+def tail(a: mpf, bits: int) -> mpf:
+    """2^(slope a^2) Phi(-a), which is 1/2 at 0 and falls slowly."""
+    return 2 ** (slope(bits) * a * a) * mp.erfc(a / mp.sqrt(2)) / 2
 
 
 def fit_tail(bits: int, degree: int, top: str) -> None:
-    """exp(a^2 / 2) Phi(-a) = t q(2t - 1) with t = 1 / (1 + a / 4), 0 <= a <= top; relative error."""
+    """2^(slope a^2) Phi(-a) = t q(2t - 1) with t = 1 / (1 + a / 4), 0 <= a <= top; relative error."""
 
     def q(w: mpf) -> mpf:
         t = (w + 1) / 2
-        return tail(4 / t - 4) / t
+        return tail(4 / t - 4, bits) / t
 
     low = 2 / (1 + mpf(top) / 4) - 1
-    what = f"exp(a^2 / 2) Phi(-a) / t in 2t - 1, t = 1 / (1 + a / 4), a <= {top}"
+    what = f"2^(slope a^2) Phi(-a) / t in 2t - 1, t = 1 / (1 + a / 4), a <= {top}"
     report("tail", what, fit(q, lambda w: 1 / q(w), degree, low, mpf(1), bits), bits)
 
 
 def fit_tail_ratio(over: int, under: int, top: str) -> None:
-    """exp(a^2 / 2) Phi(-a) = p(a) / q(a), 0 <= a <= top, p(0) = 1/2 and q(0) = 1, for f32; relative error.
+    """2^(slope a^2) Phi(-a) = p(a) / q(a), 0 <= a <= top, p(0) = 1/2 and q(0) = 1, for f32; relative error.
 
     Linear least squares for p - R q, weighted so that the relative error levels out (Lawson's rule on Loeb's weights); all coefficients are
     positive, so nothing cancels, whoever rounds. They are rounded one after the other from the highest, the others fitted anew.
@@ -211,7 +218,7 @@ def fit_tail_ratio(over: int, under: int, top: str) -> None:
     low = float(mp.mpf(top) / (mp.mpf(top) + 2))
     spread = [low * (1 - float(mp.cos(mp.pi * (i + 0.5) / points))) / 2 for i in range(points)]  # dense at 0, where R moves
     a = np.array([2 * s / (1 - s) for s in spread])
-    exact = np.array([float(tail(mpf(x))) for x in a])
+    exact = np.array([float(tail(mpf(x), 24)) for x in a])
     powers = np.array([a**k for k in range(over + 1)] + [-exact * a**k for k in range(under + 1)])
     held = {0: 0.5, over + 1: 1.0}
     order = [k for pair in itertools.zip_longest(range(over, 0, -1), range(over + under + 1, over + 1, -1)) for k in pair if k is not None]
@@ -220,7 +227,7 @@ def fit_tail_ratio(over: int, under: int, top: str) -> None:
         if k >= 0:
             held[k] = float(np.float32(c[k]))
     worst = np.abs((c[: over + 1] @ powers[: over + 1]) / (c[over + 1 :] @ powers[over + 1 :] / -exact) / exact - 1).max()
-    note = f"exp(a^2 / 2) Phi(-a), a <= {top}, is over / under: within 2^{np.log2(worst):.4}, relative"
+    note = f"2^(slope a^2) Phi(-a), a <= {top}, is over / under: within 2^{np.log2(worst):.4}, relative"
     emit("tail_over", note, [mpf(x) for x in c[: over + 1]], 24)
     emit("tail_under", "and what it is divided by", [mpf(x) for x in c[over + 1 :]], 24)
     print(f"f32 tail: {note}", file=sys.stderr)
@@ -302,8 +309,8 @@ def main() -> None:
     fit_exp(24, 4, 15)
     exp_limits(24, "-104.0", "89.0")
     fit_log(24, 4)
-    fit_tanh(24, 5)
     fit_erf(24, 7)
+    fit_bell(24, 5)
     fit_tail_ratio(4, 5, "15")
     split_quarter(24)
     fit_sin(24, 3)
@@ -312,8 +319,8 @@ def main() -> None:
     exp_limits(53, "-746.0", "710.0")
     fit_log(53, 10)
     fit_pow(53, 6)
-    fit_tanh(53, 12)
     fit_erf(53, 13)
+    fit_bell(53, 11)
     fit_tail(53, 22, "39")
     split_quarter(53)
     fit_sin(53, 6)
