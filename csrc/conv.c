@@ -119,7 +119,8 @@ int64_t cafe_conv_input_grad_work(const int64_t *geometry, int64_t size) {
 
 int64_t cafe_conv_weight_grad_work(const int64_t *geometry, int64_t size) {
     struct cafe_conv p = conv_read(geometry);
-    if (conv_winograd(&p, size, 0)) return cafe_winograd_weight_grad_work(&p);
+    const enum cafe_winograd_kind kind = conv_winograd(&p, size, 0);
+    if (kind) return cafe_winograd_weight_grad_work(&p, kind);
     struct conv_grains g = conv_grains(&p);
     return g.grains * g.result;
 }

@@ -27,18 +27,22 @@ static int64_t winograd_run(int64_t n, int64_t most, int64_t step) {
 /* An item's sums, of 128 channels out and 64 in or 128 in all phases, and its tiles stay in a second cache of 2 MiB, and nearly in one of
  * 1 MiB. Smaller runs would transform more often; larger ones leave less to share out, so that images are cut into more grains, each with
  * sums to be transformed, stored and added. With all of 256 channels out in a run the weight gradient of 256 channels at 14 x 14 takes
- * 4.8 ms, so 3.9; 512 at 7 x 7 9.2 and 6.5 (eight images, two threads, Granite Rapids, November 2026). */
-static struct winograd_grains winograd_grains(const struct cafe_conv *p) {
-    enum { OUTS = 128, INS = 64, FEW_INS = 96 /* are one run */, PHASED_INS = 32 };
-    struct winograd_grains g;
-    const int64_t c = p->c / p->groups, o = p->o / p->groups, phased = p->sh * p->sw > 1, run = CAFE_WINOGRAD_RUN;
-    g.outs = winograd_run(o, OUTS, run);
-    g.out_runs = o > g.outs ? cafe_ceil_div(o, g.outs) : 1;
+ * 4.8 ms, so 3.9; 512 at 7 x 7 9.2 and 6.5. A grain has tiles enough to be worth its sums: five taps along 64 places, 64 to 128 channels,
+ * take 0.21 ms, with a grain an image 0.26. Where that leaves too few items, runs are smaller: one image of 64 channels at 56 x 56 takes
+ * 0.52 ms, in one run 0.85 (else eight images; two threads, Granite Rapids, November 2026). */
+static struct winograd_grains winograd_grains(const struct cafe_conv *p, enum cafe_winograd_kind kind) {
+    enum { OUTS = 128, INS = 64, FEW_INS = 96 /* are one run */, PHASED_INS = 32, TILES = 128, FEW_ITEMS = 4 };
+    const struct cafe_winograd w = cafe_winograd(kind, p, 0);
+    const int64_t c = w.c, o = w.o, phased = p->sh * p->sw > 1, run = CAFE_WINOGRAD_RUN;
+    struct winograd_grains g = {.images = 1, .result = p->o * c * p->kh * p->kw};
     g.channels = phased ? winograd_run(c, PHASED_INS, run / 2) : winograd_run(c, c <= FEW_INS ? FEW_INS : INS, run);
     g.runs = cafe_ceil_div(c, g.channels);
-    g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.out_runs * g.runs)) : 1;
+    const int64_t shares = p->groups * g.runs, most = p->n * w.down * w.across / TILES;
+    const int64_t wanted = cafe_min(most, cafe_ceil_div(CAFE_CONV_ITEMS, shares * (o > OUTS ? cafe_ceil_div(o, OUTS) : 1)));
+    if (p->n > 0) g.images = cafe_ceil_div(p->n, wanted > 1 ? wanted : 1);
     g.grains = cafe_ceil_div(p->n, g.images);
-    g.result = p->o * c * p->kh * p->kw;
+    g.outs = winograd_run(o, cafe_min(OUTS, cafe_ceil_div(o, cafe_ceil_div(FEW_ITEMS, shares * (g.grains > 0 ? g.grains : 1)))), run);
+    g.out_runs = cafe_ceil_div(o, g.outs);
     return g;
 }
 
@@ -47,8 +51,8 @@ int64_t cafe_winograd_kernels(const struct cafe_conv *p, enum cafe_winograd_kind
     return p->groups * cafe_winograd_group(&g);
 }
 
-int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p) {
-    struct winograd_grains g = winograd_grains(p);
+int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p, enum cafe_winograd_kind kind) {
+    struct winograd_grains g = winograd_grains(p, kind);
     return g.grains * g.result;
 }
 
@@ -183,7 +187,7 @@ static void ENTRY(winograd_sum_task)(void *context, int64_t begin, int64_t end) 
 }
 
 int ENTRY(winograd_weight_grad)(T *dw, const T *dy, const T *x, T *work, const struct cafe_conv *p, enum cafe_winograd_kind kind) {
-    struct ENTRY(winograd_call) call = {.y = work, .x = dy, .w = x, .p = *p, .grains = winograd_grains(p)};
+    struct ENTRY(winograd_call) call = {.y = work, .x = dy, .w = x, .p = *p, .grains = winograd_grains(p, kind)};
     struct cafe_winograd *g = &call.g;
     const struct winograd_grains *s = &call.grains;
     *g = cafe_winograd(kind, p, 0);

@@ -167,7 +167,7 @@ static inline int64_t cafe_winograd_tiles(const struct cafe_winograd *g) { retur
 /* y of x and w: `u` is room for cafe_winograd_kernels elements. dw of dy and x: `work`, for ..._weight_grad_work. bias and `then` may
  * be NULL. CAFE_NO_MEMORY, CAFE_NOT_FINITE. */
 int64_t cafe_winograd_kernels(const struct cafe_conv *p, enum cafe_winograd_kind kind, int turned);
-int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p);
+int64_t cafe_winograd_weight_grad_work(const struct cafe_conv *p, enum cafe_winograd_kind kind);
 int cafe_winograd_f32(float *y, const float *x, const float *w, const float *bias, float *u, const struct cafe_conv *p, enum cafe_winograd_kind kind,
                       struct cafe_winograd_weights weights, const struct cafe_conv_then *then);
 int cafe_winograd_f64(double *y, const double *x, const double *w, const double *bias, double *u, const struct cafe_conv *p, enum cafe_winograd_kind kind,

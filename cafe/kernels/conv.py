@@ -12,8 +12,9 @@ into the other two. `conv_input_grad` is also the transposed convolution. The gr
 Bound of each: K · eps times the same sum over absolute values, with K the number of terms. Winograd's algorithms add sums of their own
 making: F(2 × 2) and its kin stay within a relative error of 6e-7 (root mean square) in F32, F(4 × 4) within 4e-6, of a tile's size, not an
 element's. Where an infinity or a NaN among their operands, or an overflow of theirs, shows in the output, the elements that are not finite
-are computed again by the plain sum: what is not finite is exactly what is not finite there. The plain sum of an input's gradient without
-a stride takes zeros for the places around dy: a weight that is not finite makes NaN at the edge, where the twin has no such product.
+are computed again by the plain sum: what is not finite is exactly what is not finite there, unless huge terms of both signs cancel before
+they overflow. The plain sum of an input's gradient without a stride takes zeros for the places around dy: a weight that is not finite
+makes NaN at the edge, where the twin has no such product.
 """
 
 from __future__ import annotations
