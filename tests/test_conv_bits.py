@@ -30,6 +30,10 @@ CASES: dict[str, tuple[Any, Any, Geometry]] = {
     "depthwise, no padding": ((2, 5, 90, 70), (5, 1, 3, 3), Geometry((1, 1), (0, 0), (1, 1), 5)),
     "depthwise, mostly padding": ((3, 7, 4, 3), (14, 1, 3, 3), Geometry((1, 1), (5, 33), (1, 1), 7)),
     "one channel, 15x15": ((2, 1, 40, 40), (6, 1, 15, 15), Geometry((1, 1), (7, 7), (1, 1))),
+    "patches of 16": ((3, 5, 35, 230), (40, 5, 16, 16), Geometry((16, 16), (0, 0), (1, 1))),
+    "patches of 8": ((2, 3, 17, 171), (24, 3, 8, 8), Geometry((8, 8), (0, 0), (1, 1))),
+    "strides of 4": ((2, 6, 21, 83), (20, 6, 5, 7), Geometry((4, 4), (2, 3), (1, 1))),
+    "depthwise by 2": ((3, 10, 25, 57), (10, 1, 5, 5), Geometry((2, 2), (2, 2), (1, 1), 10)),
     "one axis": ((2, 24, 1500), (32, 24, 7), Geometry((1,), (3,), (1,))),
     "one axis by 3": ((2, 24, 4500), (32, 12, 7), Geometry((3,), (3,), (2,), 2)),
 }
@@ -96,6 +100,15 @@ def test_a_group_alone_and_beside_others(name: str, dtype: Any) -> None:
         ins, outs = slice(i * c, i * c + c), slice(i * o, i * o + o)
         assert_same_bits(kernels.conv(x[:, ins], w[outs], b[outs], each), whole[0][:, outs])
         assert_same_bits(kernels.conv_input_grad(g[:, outs], w[outs], x.shape[2:], each), whole[1][:, ins])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", CASES)
+def test_the_patches_are_numpys(name: str, dtype: Any) -> None:
+    x, w, _, _, geometry = operands(name, dtype)
+
+    got, expected = (v.im2col(x, w.shape[2:], *geometry.walk) for v in (kernels, kernels.twins))
+    assert_same_bits(got, expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
