@@ -159,13 +159,14 @@ def test_auto_weighs_the_transforms_of_phases_and_lines() -> None:
         ((3, 3), 2, (64, 128), (56, 56), True),
         ((4, 4), 2, (64, 64), (16, 16), True),
         ((5, 5), 2, (32, 32), (24, 24), True),
-        ((1, 5), 1, (32, 32), (1, 128), True),
+        ((1, 5), 1, (64, 64), (1, 128), True),
         ((1, 3), 1, (64, 64), (1, 256), True),
         ((3, 3), 2, (16, 16), (32, 32), False),
         ((3, 3), 2, (256, 512), (14, 14), False),
         ((4, 4), 2, (64, 64), (8, 8), False),
         ((1, 5), 1, (16, 16), (1, 128), False),
         ((1, 3), 1, (64, 64), (1, 24), False),
+        ((1, 3), 1, (128, 128), (1, 64), False),
     ]:
         x, w, dy, g = kernels_of(k, stride, channels, size, np.float32)
         auto, plain, tiled = (three(x, w, dy, replace(g, algorithm=a)) for a in ("auto", "implicit", "winograd2"))
