@@ -173,6 +173,15 @@ static void extreme_rows_task(void *context, int64_t begin, int64_t end) {
     cafe_any->integers_extreme_rows(c->kind, c->y + begin * c->size, c->a + begin * c->n * c->size, end - begin, c->n, c->least);
 }
 
+/* An item is a block of a row; y has one for each. */
+static void extreme_blocks_task(void *context, int64_t begin, int64_t end) {
+    struct integers *c = context;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t from = i % c->blocks * BLOCK;
+        cafe_any->integers_extreme_rows(c->kind, c->y + i * c->size, c->a + (i / c->blocks * c->n + from) * c->size, 1, cafe_min(BLOCK, c->n - from), c->least);
+    }
+}
+
 static void extreme_columns_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
     for (int64_t i = begin; i < end; i++) {
@@ -182,17 +191,25 @@ static void extreme_columns_task(void *context, int64_t begin, int64_t end) {
     }
 }
 
-static void extreme(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner, int least) {
+static int extreme(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner, int least) {
     struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .n = n, .inner = inner, .least = least};
     int64_t work = outer * n * inner;
     c.strips = cafe_ceil_div(inner, STRIP);
-    if (work == 0) return;
-    if (inner == 1) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, extreme_rows_task, &c);
-    else cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, extreme_columns_task, &c);
+    if (work == 0) return CAFE_OK;
+    if (inner > 1) cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, extreme_columns_task, &c);
+    else if (n <= BLOCK) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, extreme_rows_task, &c);
+    else { /* the largest of the blocks' largest */
+        c.blocks = cafe_ceil_div(n, BLOCK);
+        c.y = cafe_scratch((size_t)(outer * c.blocks * c.size));
+        if (!c.y) return CAFE_NO_MEMORY;
+        cafe_for(outer * c.blocks, 1, work, CAFE_SERIAL_CHEAP, extreme_blocks_task, &c);
+        cafe_any->integers_extreme_rows(kind, y, c.y, outer, c.blocks, least);
+    }
+    return CAFE_OK;
 }
 
-void cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) { extreme(kind, y, x, outer, n, inner, 0); }
-void cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) { extreme(kind, y, x, outer, n, inner, 1); }
+int cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) { return extreme(kind, y, x, outer, n, inner, 0); }
+int cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) { return extreme(kind, y, x, outer, n, inner, 1); }
 
 static void choose_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;

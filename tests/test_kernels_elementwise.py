@@ -262,6 +262,29 @@ def test_hard_curves_and_slopes_are_their_twins(n: int, dtype: Any) -> None:
     assert np.allclose(got, wanted, rtol=4 * np.finfo(dtype).eps, atol=0, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [1, 8, 9, 100, 4096, 4097, 70001])
+def test_a_dot_product_is_the_sum_of_the_products(n: int, dtype: Any) -> None:
+    a, b = np.random.default_rng(13).standard_normal((2, n)).astype(dtype)
+    kept = a.copy(), b.copy()
+    assert kernels.dot(a, b).tobytes() == kernels.sum(kernels.mul(a, b), (0,), False).tobytes()
+    assert kernels.dot(np.repeat(a, 2)[::2], b[::-1]).tobytes() == kernels.dot(a, b[::-1].copy()).tobytes()
+    assert kernels.dot(a[:0], b[:0]) == 0 and np.array_equal(a, kept[0]) and np.array_equal(b, kept[1])
+    same_on_threads(lambda: kernels.dot(a, b))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extremes_of_long_rows(dtype: Any) -> None:
+    x = np.random.default_rng(14).standard_normal((2, 100001)).astype(dtype)
+    x[1] = np.abs(x[1]) + 1
+    for y in (x, -x):
+        assert np.array_equal(kernels.max(y, 1, False), y.max(1)) and np.array_equal(kernels.min(y, 1, True), y.min(1, keepdims=True))
+        assert kernels.max(y[1], 0, False) == kernels.max(y, 1, False)[1]
+    same_on_threads(lambda: (kernels.max(x, 1, False), kernels.min(x, 1, False)))
+    x[1, 99999] = NAN
+    assert np.isnan(kernels.max(x, 1, False)).tolist() == np.isnan(kernels.min(x, 1, False)).tolist() == [False, True]
+
+
 @each_isa
 def test_on_the_other_instruction_sets(isa: str) -> None:
     rerun(__file__, isa)

@@ -109,6 +109,13 @@ def test_sums_and_extremes(dtype: Any, shape: tuple[int, ...], dims: tuple[int, 
 
 
 @pytest.mark.parametrize("dtype", KINDS)
+def test_extremes_of_long_rows(dtype: Any) -> None:
+    x = draw(dtype, (2, 200001))
+    for y in (x, np.maximum(x, dtype(3)), np.minimum(x, dtype(9))):
+        assert np.array_equal(kernels.max(y, 1, False), y.max(1)) and np.array_equal(kernels.min(y, 1, True), y.min(1, keepdims=True))
+
+
+@pytest.mark.parametrize("dtype", KINDS)
 def test_sums_must_fit(dtype: Any) -> None:
     info = np.iinfo(dtype)
     for end, step in ((info.max, 1), (info.min, -1)):

@@ -16,9 +16,10 @@ from cafe.dtype import Array, dtype_of
 from cafe.errors import EmptyTensor, Error, IntegerOverflow, show
 
 from . import _ffi, memory
-from .base import primitive
+from .base import XP, composition, primitive, twins
 
 _SUM = _ffi.kernel("sum") | _ffi.of_integers("sum")
+_DOT = _ffi.kernel("dot")
 _CUMSUM = _ffi.kernel("cumsum") | _ffi.of_integers("cumsum")
 _MAX = _ffi.kernel("max") | _ffi.of_integers("max")
 _MIN = _ffi.kernel("min") | _ffi.of_integers("min")
@@ -86,6 +87,21 @@ def _fitting(op: str, total: Array, wraps: bool, x: Array) -> Array:
 
 def _too_large(op: str, x: Array) -> Error:
     return IntegerOverflow(f"{op} of {dtype_of(x)!r} does not fit {dtype_of(x)!r}").help("convert with `to_dtype` first")
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Σ a b over everything, as `sum` of `mul` would have it, without the products in memory."""
+    f = _DOT.get(a.dtype)
+    if f is None or b.dtype != a.dtype or a.shape != b.shape:
+        return twins.dot(a, b)
+    y: Array = np.empty((), a.dtype)
+    _ffi.check(f(y, memory.dense(a), memory.dense(b), a.size))
+    return y
+
+
+@composition
+def dot_ref(xp: XP, a: Array, b: Array) -> Array:
+    return xp.sum(xp.mul(a, b), tuple(range(a.ndim)), False)
 
 
 def max(x: Array, dim: int, keepdim: bool) -> Array:

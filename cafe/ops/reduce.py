@@ -139,13 +139,25 @@ class LogSumExp(Op):
         return (xp.mul(spread(xp, g, x.shape, self.dims), weights),)
 
 
+class Dot(Op):
+    """Σ a b of two vectors."""
+
+    name, keep = "dot", "01"
+
+    def forward(self, xp: XP, a: Array, b: Array) -> Array:
+        return xp.dot(a, b)
+
+    def backward(self, xp: XP, g: Array, r: Record, a: Array, b: Array) -> Grads:
+        return (xp.mul(g, b) if r.need[0] else None, xp.mul(g, a) if r.need[1] else None)
+
+
 class Norm(Op):
     """√Σ x² over everything; the gradient at zero is 0."""
 
     name, keep = "norm", "0y"
 
     def forward(self, xp: XP, x: Array) -> Array:
-        return xp.sqrt(xp.sum(xp.sqr(x), tuple(range(len(x.shape))), False))
+        return xp.sqrt(xp.dot(x, x))
 
     def backward(self, xp: XP, g: Array, r: Record, x: Array) -> Grads:
         at_zero = xp.eq(r.y, xp.full_like(r.y, 0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
-from cafe.dtype import check_float
+from cafe.dtype import check_float, check_same
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnsupportedDTypeForOp
 from cafe.habits import NEEDED
 from cafe.ops import reduce as ops
@@ -265,4 +265,5 @@ class ReduceMethods(Base):
         check_rank(self.shape, 1)
         if self.shape != rhs.shape:
             raise ShapeMismatchBinaryOp("dot", self.shape, rhs.shape)
-        return self.mul(rhs).sum_all()  # type: ignore[attr-defined, no-any-return]
+        check_same("dot", self._data, rhs._data)
+        return apply(ops.Dot(), self, rhs)

@@ -252,6 +252,7 @@ class Verbs:
     zeros = staticmethod(zeros)
 
     sum = staticmethod(_with(reduce_ops.Sum))
+    dot = staticmethod(partial(apply, reduce_ops.Dot()))
     max = staticmethod(_with(partial(reduce_ops.Extreme, "max")))
     min = staticmethod(_with(partial(reduce_ops.Extreme, "min")))
     argmax = staticmethod(_with(partial(reduce_ops.ArgExtreme, "argmax")))

@@ -81,6 +81,8 @@ void cafe_binary_strided_bf16(int op, uint16_t *y, const uint16_t *a, const uint
  * difference. The extremes want n > 0 and are NaN where there is one. CAFE_NO_MEMORY when scratch is not to be had. */
 int cafe_sum_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_sum_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_dot_f32(float *y, const float *a, const float *b, int64_t n); /* one sum, of the products of two rows, each rounded by itself */
+int cafe_dot_f64(double *y, const double *a, const double *b, int64_t n);
 int cafe_max_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_max_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_min_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);

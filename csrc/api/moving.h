@@ -54,8 +54,8 @@ void cafe_integers_unary(int kind, int op, void *y, const void *x, int64_t n, in
 /* Along the middle axis of (outer, n, inner), in the kind: CAFE_REFUSED where a sum does not fit it. The extremes want n > 0. */
 int cafe_integers_sum(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_integers_cumsum(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
-void cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
-void cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner);
 
 /* y = c ? a : b for n elements of `size` 1 or 2, whatever they are. */
 void cafe_choose_small(int64_t size, void *y, const uint8_t *c, const void *a, const void *b, int64_t n, int fixed);

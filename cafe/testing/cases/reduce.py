@@ -120,5 +120,6 @@ CASES = [
         lambda x: _log_sum_exp(x, (0, 2)),
         [(((0, 2, 3),), EmptyTensor)],
     ),
+    Case("dot", ops.Dot(), [((n,), (n,)) for n in (1, 7, 8, 9, 37, 5000)], lambda a, b: np.sum(a * b), [(((0,), (0,)), None)]),
     Case("norm", ops.Norm(), [((),), ((1,),), ((37,),), ((2, 3, 4),)], lambda x: np.sqrt(np.sum(x * x)), [(((0,),), None)]),
 ]
