@@ -85,6 +85,7 @@ def test_an_int_beyond_all_floats() -> None:
         (lambda v: Tensor.linspace(0.0, 1.0, v), "linspace: steps is an int"),
         (lambda v: nn.ops.pixel_shuffle(IMAGE, v), "pixel_shuffle: a factor is an int"),
         (lambda v: nn.ops.replication_pad2d(IMAGE, v), "replication-pad: a pad is an int"),
+        (lambda v: X.normalize_axis(v), "normalize_axis: axis is an int"),
         (lambda v: cafe.manual_seed(v), "manual_seed: a seed is an int"),
         (lambda v: cafe.set_rng_state((0, v)), "set_rng_state: a counter is an int"),
         (lambda v: D.Minus(v), "D.Minus: its number is an int"),

@@ -196,7 +196,7 @@ class CompareMethods(Base):
         ([0.0, 2.0], [0.0, 0.25])
         """
         if self._data.dtype.kind not in "iu":
-            raise UnsupportedDTypeForOp(self.dtype, "where-cond")
+            raise UnsupportedDTypeForOp(self.dtype, "where-cond").help("a mask is of integers: `t.ne(0.0)` is 1 where t is not 0")
         try:
             a, b = on_true._data, on_false._data
         except AttributeError:

@@ -199,7 +199,7 @@ def _check_ids(ids: Base, op: str) -> None:
     """Raises UnsupportedDTypeForOp unless the ids are integers, TypeError if they are no Tensor."""
     check_tensors(op, ids)
     if ids._data.dtype.kind not in "iu":
-        raise UnsupportedDTypeForOp(ids.dtype, op)
+        raise UnsupportedDTypeForOp(ids.dtype, op).help("`to_dtype(DType.U32)` makes ids of numbers, `t.ne(0.0)` a mask")
 
 
 def _check_scatter(x: Base, ids: Base, source: Base, dim: Dim, op: str) -> int:

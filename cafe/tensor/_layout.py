@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Never
 from cafe.errors import Error, ShapeMismatchBinaryOp, UnexpectedNumberOfDims, show
 from cafe.habits import NEEDED
 from cafe.ops import layout as ops
-from cafe.shape import Dim, ShapeLike, check_broadcast_to, parse_hole, parse_shape, resolve_dim, resolve_dims, resolve_new_dim
+from cafe.shape import Dim, ShapeLike, check_broadcast_to, parse_hole, parse_shape, resolve_dim, resolve_dims, resolve_new_dim, whole
 
 from .base import Base, apply
 from .habits import called, wrong
@@ -297,14 +297,14 @@ class LayoutMethods(Base):
     def normalize_axis(self, axis: int) -> int:
         """A dim counted from the front.
 
-        Raises: Error for a dim that is not there.
+        Raises: Error for a dim that is not there, TypeError for what is no int.
         Source: candle-core/src/tensor.rs, normalize_axis.
 
         >>> import cafe
         >>> cafe.Tensor.zeros((2, 3)).normalize_axis(-1)
         1
         """
-        rank = len(self.shape)
+        rank, axis = len(self.shape), whole("normalize_axis", "axis", axis)
         if axis >= rank:
             raise Error(f"axis {axis} is too large, tensor rank {rank}")
         if axis < -rank:

@@ -24,7 +24,7 @@ class SortMethods(Base):
         """Each row in rising (or falling) order, and where its elements came from, as U32; equals keep their order.
 
         Shape: (…, n) → (…, n) twice.
-        Raises: Error for a scalar.
+        Raises: Error for a scalar, TypeError for an order that is neither True nor False.
         Gradient: g, back where each element came from; the places have none.
         Source: candle-core/src/sort.rs, sort_last_dim.
 
@@ -34,7 +34,7 @@ class SortMethods(Base):
         >>> y.tolist(), places.tolist(), (y * cafe.Tensor([[1.0, 2.0, 4.0]])).backward()[x].tolist()
         ([[1.0, 2.0, 3.0]], [[1, 2, 0]], [[4.0, 1.0, 2.0]])
         """
-        if asc is NEEDED or others:
+        if (asc is not True and asc is not False) or others:  # a dim was meant where another's sort is known
             raise wrong("sort_last_dim", others)
         if not self.shape:
             bail("empty last-dim in arg-sort")
@@ -45,7 +45,7 @@ class SortMethods(Base):
         """Where the elements of each row stand in rising (or falling) order, as U32; equals keep their order.
 
         Shape: (…, n) → (…, n).
-        Raises: Error for a scalar.
+        Raises: as `sort_last_dim`.
         Gradient: none.
         Source: candle-core/src/sort.rs, arg_sort_last_dim.
 
@@ -53,6 +53,6 @@ class SortMethods(Base):
         >>> cafe.Tensor([3.0, 1.0, 2.0]).arg_sort_last_dim(False).tolist()
         [0, 2, 1]
         """
-        if asc is NEEDED or others:
+        if (asc is not True and asc is not False) or others:
             raise wrong("arg_sort_last_dim", others)
         return self.sort_last_dim(asc)[1]
