@@ -92,7 +92,7 @@ def dtype_of(array: Array) -> DType:
     return _BY_NUMPY[array.dtype]
 
 
-_DIMS = "several dims are one argument, a tuple: `Tensor.zeros((2, 3))`"
+_DIMS = "; several dims are one argument, a tuple: `Tensor.zeros((2, 3))`"
 
 
 def as_dtype(value: DTypeLike) -> DType:
@@ -111,7 +111,7 @@ def as_dtype(value: DTypeLike) -> DType:
         dtype = np.dtype(value)
     except (TypeError, ValueError):
         several: Any = value  # `Tensor.zeros(2, 3)`
-        raise DTypeParse(value).help(_DIMS if isinstance(several, int) else "one of " + ", ".join(_BY_NAME)) from None
+        raise DTypeParse(value).help("one of " + ", ".join(_BY_NAME) + (_DIMS if isinstance(several, int) else "")) from None
     return from_numpy_dtype(dtype, "to_dtype")
 
 

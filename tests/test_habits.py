@@ -243,6 +243,13 @@ def test_other_classes_and_modules_answer_too() -> None:
         (lambda: T.prod(axis=1), "prod has no `axis`: `prod(dim)`;"),
         (lambda: T.argmin(axis=1), "argmin has no `axis`: `argmin(dim)`; `argmin_keepdim(dim)` keeps the dim at size 1"),
         (lambda: T.var(0, unbiased=False), "var has no `unbiased`: `var(dim)`; `var_keepdim(dim)` keeps the dim at size 1; it divides"),
+        (lambda: T.sum(0, True), "sum: `sum(dim)`; `sum_keepdim(dim)` keeps the dim at size 1"),
+        (lambda: T.max(1, True), "max: `max(dim)`;"),
+        (lambda: T.var(1, False), "var: `var(dim)`;"),
+        (lambda: T.squeeze(0, 1), "squeeze: `squeeze(dim)` drops one dim"),
+        (lambda: T.clamp(0, 1, 2), "clamp: `clamp(low, high)` wants both bounds"),
+        (lambda: T.sort_last_dim(-1, True), "sort_last_dim: `sort_last_dim(True)` gives the smallest first"),
+        (lambda: T.dim(), "dim: `dim(i)` is the size of one dim; `rank` is the number of dims"),
         (lambda: T.argmax(), "argmax: `argmax(dim)`;"),
         (lambda: T.var(), "var: `var(dim)`;"),
         (lambda: Tensor([1.0], requires_grad=True), "Tensor has no `requires_grad`: it takes `data`, `dtype` and `device`"),
@@ -251,6 +258,8 @@ def test_other_classes_and_modules_answer_too() -> None:
         (lambda: Tensor.rand((2, 3)), "rand: `Tensor.rand(0.0, 1.0, (2, 3))`: bounds, shape"),
         (lambda: Tensor.arange(3), "arange: `Tensor.arange(0, 3)`;"),
         (lambda: Tensor.full((2, 3), 1.0), "full: `Tensor.full(1.0, (2, 3))`"),
+        (lambda: Tensor.full((2, 3), fill_value=1.0), "full has no `fill_value`: `Tensor.full(1.0, (2, 3))`"),
+        (lambda: Tensor.eye(2, 3), "eye: `Tensor.eye(3)`, a square"),
         (lambda: T // 2, "a Tensor has no operator //"),
         (lambda: T % 2, "a Tensor has no operator %"),
         (lambda: divmod(T, 2), "a Tensor has no operator divmod"),
@@ -310,6 +319,12 @@ def test_a_habits_cure_stands_under_the_error(slip: Callable[[], object], kind: 
     with pytest.raises(kind) as caught:
         slip()
     assert any(help in note for note in caught.value.__notes__)
+
+
+def test_a_hint_of_a_unit_length_holds_for_zeros_too() -> None:
+    assert of_nn.OPS["normalize"] == "`xs.broadcast_div(xs.sqr().sum_keepdim(dim).sqrt().maximum(1e-12))`"
+    xs = Tensor([[3.0, 4.0], [0.0, 0.0]])
+    assert np.allclose(xs.broadcast_div(xs.sqr().sum_keepdim(1).sqrt().maximum(1e-12)).numpy(), [[0.6, 0.8], [0.0, 0.0]])
 
 
 # -- changes in place

@@ -157,7 +157,7 @@ MODULE = {
     "utils": "`clip_grad_norm` and `clip_grad_value` are here",
     "StepLR": "it is `StepDecay(lr, every, gamma)`, a function of the step",
     "CosineAnnealingLR": "it is `Cosine(lr, steps)`, a function of the step",
-    "LinearLR": "it is `Warmup(steps, then)`, a function of the step",
+    "LinearLR": "`Warmup(steps, then)`, a function of the step, is a straight line from 0 up to what the schedule after it starts with",
     "DataLoader": _PICKED,
     "Dataset": _PICKED,
 }
@@ -189,7 +189,7 @@ OPS = {
     "batch_norm": "it is a layer, which keeps running moments: `cafe.nn.BatchNorm`",
     "group_norm": "it is a layer, `cafe.nn.GroupNorm`",
     "instance_norm": "it is a layer, `cafe.nn.InstanceNorm`",
-    "normalize": "`xs.broadcast_div(xs.sqr().sum_keepdim(dim).sqrt())`",
+    "normalize": "`xs.broadcast_div(xs.sqr().sum_keepdim(dim).sqrt().maximum(1e-12))`",
     "pad": "it is a method, `Tensor.pad`, with a pair a dim",
     "interpolate": "`Tensor.interpolate2d` and `upsample_bilinear2d` resize images",
     "one_hot": "`Tensor.eye(depth).index_select(ids, 0)` makes such rows",

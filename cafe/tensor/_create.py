@@ -125,7 +125,7 @@ class CreateMethods(Base):
 
     @classmethod
     def full(
-        cls, value: Any, shape: ShapeLike, dtype: DTypeLike | None = None, device: Device | None = None, **others: Never
+        cls, value: Any, shape: ShapeLike = NEEDED, dtype: DTypeLike | None = None, device: Device | None = None, **others: Never
     ) -> Tensor:
         """One number everywhere, value first as in candle; the dtype is the number's: a float gives F32, an int I64.
 
@@ -137,7 +137,7 @@ class CreateMethods(Base):
         >>> cafe.Tensor.full(42, (1, 3)).tolist(), cafe.Tensor.full(0.5, 1).dtype
         ([[42, 42, 42]], F32)
         """
-        if isinstance(value, tuple | list) or others:
+        if isinstance(value, tuple | list) or shape is NEEDED or others:
             raise wrong("full", others)
         target = (default_dtype(value) if dtype is None else as_dtype(dtype)).numpy
         number = number_for(np.empty(0, target), value, "full")
@@ -267,12 +267,15 @@ class CreateMethods(Base):
         """Ones on the diagonal.
 
         Shape: (n, n).
+        Raises: TypeError for a second size.
         Source: candle-core/src/tensor.rs, eye.
 
         >>> import cafe
         >>> cafe.Tensor.eye(2).tolist()
         [[1.0, 0.0], [0.0, 1.0]]
         """
+        if isinstance(dtype, int):
+            raise wrong("eye")
         n, _ = shaped((n, n), device)
         return cls._made(np.eye(n, dtype=np.uint8).astype(as_dtype(dtype).numpy))  # type: ignore[no-any-return]
 

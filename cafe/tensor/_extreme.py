@@ -20,7 +20,7 @@ class ExtremeMethods(Base):
 
     __slots__ = ()
 
-    def max(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def max(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """The largest along a dim, which goes.
 
         Shape: without the dim.
@@ -33,7 +33,7 @@ class ExtremeMethods(Base):
         >>> x.max(1).tolist(), x.max(1).sum_all().backward()[x].tolist()
         ([4.0, 3.0], [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]])
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("max", others)
         return self._extreme("max", dim, False)
 
@@ -64,7 +64,7 @@ class ExtremeMethods(Base):
         """
         return self._extreme_all("max")
 
-    def min(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def min(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """The smallest along a dim, which goes.
 
         Shape: without the dim.
@@ -76,7 +76,7 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0], [3.0, 2.0]]).min(0).tolist()
         [1.0, 2.0]
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("min", others)
         return self._extreme("min", dim, False)
 
@@ -107,7 +107,7 @@ class ExtremeMethods(Base):
         """
         return self._extreme_all("min")
 
-    def argmax(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def argmax(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """Where the largest along a dim is, as U32: the first of equals, the first NaN if there is one.
 
         Shape: without the dim.
@@ -119,7 +119,7 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0, 4.0], [3.0, 2.0, 1.0]]).argmax(1).tolist()
         [1, 0]
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("argmax", others)
         return apply(ops.ArgExtreme("argmax", resolve_dim(self.shape, dim, "argmax"), False), self)
 
@@ -136,7 +136,7 @@ class ExtremeMethods(Base):
         """
         return apply(ops.ArgExtreme("argmax", resolve_dim(self.shape, dim, "argmax"), True), self)
 
-    def argmin(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def argmin(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """Where the smallest along a dim is, as U32: the first of equals, the first NaN if there is one.
 
         Shape: without the dim.
@@ -148,7 +148,7 @@ class ExtremeMethods(Base):
         >>> cafe.Tensor([[1.0, 4.0], [3.0, 2.0]]).argmin(1).tolist()
         [0, 1]
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("argmin", others)
         return apply(ops.ArgExtreme("argmin", resolve_dim(self.shape, dim, "argmin"), False), self)
 

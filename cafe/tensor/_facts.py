@@ -5,9 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from cafe.device import Device
+from cafe.habits import NEEDED
 from cafe.shape import Dim, Shape, check_rank, contiguous_stride, resolve_dim
 
 from .base import Base
+from .habits import wrong
 
 
 class FactsMethods(Base):
@@ -51,15 +53,17 @@ class FactsMethods(Base):
         """
         return list(self.shape)
 
-    def dim(self, dim: Dim) -> int:
+    def dim(self, dim: Dim = NEEDED) -> int:
         """The size of one dim.
 
-        Raises: DimOutOfRange.
+        Raises: TypeError without a dim (`rank` is the number of dims), DimOutOfRange.
 
         >>> import cafe
         >>> cafe.Tensor.zeros((2, 3)).dim(cafe.D.Minus1)
         3
         """
+        if dim is NEEDED:
+            raise wrong("dim")
         return self.shape[resolve_dim(self.shape, dim, "dim")]
 
     def dims0(self) -> tuple[()]:

@@ -49,7 +49,7 @@ class LayoutMethods(Base):
             raise ShapeMismatchBinaryOp("reshape", self.shape, target)
         return apply(ops.Reshape(target), self)
 
-    def flatten(self, start: Dim = NEEDED, end: Dim = NEEDED, **others: Never) -> Tensor:
+    def flatten(self, start: Dim = NEEDED, end: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """Dims start to end, both included, as one. A scalar gives one element.
 
         Shape: (…, a, …, b, …) → (…, a · … · b, …).
@@ -61,7 +61,7 @@ class LayoutMethods(Base):
         >>> cafe.Tensor.zeros((2, 3, 4)).flatten(1, 2).dims()
         [2, 12]
         """
-        if end is NEEDED or others:
+        if end is NEEDED or more or others:
             raise wrong("flatten", others)
         if not self.shape:
             return apply(ops.Reshape((1,)), self)
@@ -109,7 +109,7 @@ class LayoutMethods(Base):
         """
         return apply(ops.Reshape((prod(self.shape),)), self)
 
-    def squeeze(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def squeeze(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """Without the dim if its size is 1; the tensor itself otherwise.
 
         Shape: (…, 1, …) → (…, …).
@@ -122,7 +122,7 @@ class LayoutMethods(Base):
         >>> t.squeeze(1).dims(), t.squeeze(0) is t
         ([2, 3], True)
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("squeeze", others)
         d = resolve_dim(self.shape, dim, "squeeze")
         if self.shape[d] != 1:

@@ -25,7 +25,7 @@ class ReduceMethods(Base):
 
     # -- sums
 
-    def sum(self, dim: Dims = NEEDED, **others: Never) -> Tensor:
+    def sum(self, dim: Dims = NEEDED, *more: Never, **others: Never) -> Tensor:
         """The sum over dims, which go: y = Σ x, and 0 where there is nothing to add.
 
         Up to eight floats are added in their own dtype from left to right; more of them in float64, which is rounded once, the C kernel
@@ -41,7 +41,7 @@ class ReduceMethods(Base):
         >>> x.sum(1).tolist(), x.sum((0, -1)).to_scalar(), (x.sum(0) * cafe.Tensor([1.0, 2.0, 3.0])).sum_all().backward()[x].tolist()
         ([6.0, 15.0], 21.0, [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("sum", others)
         return apply(ops.Sum(resolve_dims(self.shape, dim, "sum"), False), self)
 
@@ -89,7 +89,7 @@ class ReduceMethods(Base):
 
     # -- means and variances
 
-    def mean(self, dim: Dims = NEEDED, **others: Never) -> Tensor:
+    def mean(self, dim: Dims = NEEDED, *more: Never, **others: Never) -> Tensor:
         """The mean over dims, which go: y = Σ x / n; NaN where there is nothing.
 
         Shape: without the dims.
@@ -102,7 +102,7 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).mean(1).tolist()
         [2.0, 5.0]
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("mean", others)
         return self._mean(dim, False, "mean")
 
@@ -138,7 +138,7 @@ class ReduceMethods(Base):
             raise UnsupportedDTypeForOp(self.dtype, "mean").help("take `to_dtype(DType.F32)` first, or `sum`")
         return apply(ops.Mean(resolve_dims(self._data.shape, dims, name), keepdim), self)
 
-    def var(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def var(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """The unbiased variance along a dim, which goes: y = Σ (x − mean)² / (n − 1), in two passes; NaN for one value.
 
         Shape: without the dim.
@@ -150,7 +150,7 @@ class ReduceMethods(Base):
         >>> cafe.Tensor([[1.0, 3.0], [2.0, 2.0]]).var(1).tolist()
         [2.0, 0.0]
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("var", others)
         check_float("var", self._data)
         return apply(ops.Var(resolve_dim(self.shape, dim, "var"), False), self)
@@ -171,7 +171,7 @@ class ReduceMethods(Base):
 
     # -- products
 
-    def prod(self, dim: Dim = NEEDED, **others: Never) -> Tensor:
+    def prod(self, dim: Dim = NEEDED, *more: Never, **others: Never) -> Tensor:
         """The product along a dim, which goes: y = Π x, and 1 where there is nothing to multiply. Integers must fit, as in `sum`.
 
         Shape: without the dim.
@@ -184,7 +184,7 @@ class ReduceMethods(Base):
         >>> x.prod(1).tolist(), x.prod(1).backward()[x].tolist()
         ([24.0, 0.0], [[12.0, 8.0, 6.0], [30.0, 0.0, 0.0]])
         """
-        if dim is NEEDED or others:
+        if dim is NEEDED or more or others:
             raise wrong("prod", others)
         return apply(Prod(resolve_dim(self.shape, dim, "prod"), False), self)
 

@@ -20,7 +20,7 @@ class SortMethods(Base):
 
     __slots__ = ()
 
-    def sort_last_dim(self, asc: bool = NEEDED, **others: Never) -> tuple[Tensor, Tensor]:
+    def sort_last_dim(self, asc: bool = NEEDED, *more: Never, **others: Never) -> tuple[Tensor, Tensor]:
         """Each row in rising (or falling) order, and where its elements came from, as U32; equals keep their order.
 
         Shape: (…, n) → (…, n) twice.
@@ -34,14 +34,14 @@ class SortMethods(Base):
         >>> y.tolist(), places.tolist(), (y * cafe.Tensor([[1.0, 2.0, 4.0]])).backward()[x].tolist()
         ([[1.0, 2.0, 3.0]], [[1, 2, 0]], [[4.0, 1.0, 2.0]])
         """
-        if (asc is not True and asc is not False) or others:  # a dim was meant where another's sort is known
+        if (asc is not True and asc is not False) or more or others:  # a dim was meant where another's sort is known
             raise wrong("sort_last_dim", others)
         if not self.shape:
             bail("empty last-dim in arg-sort")
         y, ids = apply_with_const(Sort(asc), self)
         return y, wrap(ids)
 
-    def arg_sort_last_dim(self, asc: bool = NEEDED, **others: Never) -> Tensor:
+    def arg_sort_last_dim(self, asc: bool = NEEDED, *more: Never, **others: Never) -> Tensor:
         """Where the elements of each row stand in rising (or falling) order, as U32; equals keep their order.
 
         Shape: (…, n) → (…, n).
@@ -53,6 +53,6 @@ class SortMethods(Base):
         >>> cafe.Tensor([3.0, 1.0, 2.0]).arg_sort_last_dim(False).tolist()
         [0, 2, 1]
         """
-        if (asc is not True and asc is not False) or others:
+        if (asc is not True and asc is not False) or more or others:
             raise wrong("arg_sort_last_dim", others)
         return self.sort_last_dim(asc)[1]

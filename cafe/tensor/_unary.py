@@ -294,7 +294,7 @@ class UnaryMethods(Base):
         mul, add = number_for(self._data, mul, "affine"), number_for(self._data, add, "affine")
         return apply(ops.Affine(mul, add), self)
 
-    def clamp(self, low: float | Tensor = NEEDED, high: float | Tensor = NEEDED, **others: Never) -> Tensor:
+    def clamp(self, low: float | Tensor = NEEDED, high: float | Tensor = NEEDED, *more: Never, **others: Never) -> Tensor:
         """Each element held between low and high, numbers or tensors of this shape; NaN stays. Integers too.
 
         Shape: any → the same.
@@ -307,7 +307,7 @@ class UnaryMethods(Base):
         >>> x.clamp(0.0, 1.0).tolist(), x.clamp(0.0, 1.0).sum_all().backward()[x].tolist()
         ([0.0, 0.5, 1.0, 1.0], [0.0, 1.0, 1.0, 0.0])
         """
-        if high is NEEDED or others:
+        if high is NEEDED or more or others:
             raise wrong("clamp", others)
         if isinstance(low, Base) or isinstance(high, Base):
             return self.maximum(low).minimum(high)  # type: ignore[attr-defined, no-any-return]

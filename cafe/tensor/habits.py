@@ -42,6 +42,7 @@ CALLS = {  # how the methods are called
     "randn_like": "`t.randn_like(0.0, 1.0)`: mean, deviation",
     "meshgrid": "`Tensor.meshgrid([a, b], xy_indexing=False)`",
     # shapes
+    "dim": "`dim(i)` is the size of one dim; `rank` is the number of dims",
     "flatten": "`flatten(start, end)` joins these dims and those between; `flatten_from(start)`, `flatten_to(end)`, `flatten_all()`",
     "squeeze": "`squeeze(dim)` drops one dim of size 1; all of them go by `t.reshape([n for n in t.shape if n != 1])`",
     "expand": _TUPLE.format("expand"),
@@ -217,7 +218,7 @@ class Habits(Base):
     unflatten = Unlike("`reshape` takes all the sizes, one of which may be -1")
     reshape_as = Unlike("`a.reshape(b.shape)`")
     expand_as = Unlike("`a.broadcast_as(b.shape)`")
-    tile = Unlike("it is `repeat`, with the counts in a tuple: `t.repeat((2, 1))`")
+    tile = Unlike("it is `repeat`, with a count for each dim in a tuple: `t.repeat((1, 2))`")
     new_zeros = Unlike("`Tensor.zeros(shape, t.dtype)`")
     new_ones = Unlike("`Tensor.ones(shape, t.dtype)`")
     new_full = Unlike("`Tensor.full(value, shape, t.dtype)`")
@@ -299,7 +300,7 @@ class Habits(Base):
     tril = Unlike("`Tensor.tril2(n, dtype)` has ones on and below the diagonal, to multiply with")
     triu = Unlike("`Tensor.triu2(n, dtype)` has ones on and above the diagonal, to multiply with")
     empty = Unlike("`Tensor.zeros(shape)`: no memory is given out unwritten")
-    median = Unlike("`numpy.median(t.numpy(), axis)` finds it")
+    median = Unlike("`numpy.median(t.numpy(), axis)` finds it, of an even number the mean of the two in the middle")
     quantile = Unlike("`numpy.quantile(t.numpy(), q, axis)` finds it")
     cumprod = Unlike("of numbers above 0 it is `t.log().cumsum(dim).exp()`")
     interpolate = Unlike("it is `interpolate2d(target_h, target_w)`, or `upsample_bilinear2d` between the pixels")
