@@ -32,8 +32,8 @@ def declarations(text: str) -> str:
 
 
 def api() -> str:
-    """A mark of what the API and arrays.h say, compiled in: in a source tree the Python side compares it and sees a stale build."""
-    text = api_text() + (HERE / "arrays.h").read_text(encoding="utf-8")
+    """A mark of what the API, arrays.h and door.c say, compiled in: in a source tree the Python side compares it and sees a stale build."""
+    text = api_text() + "".join((HERE / name).read_text(encoding="utf-8") for name in ("arrays.h", "door.c"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -41,5 +41,5 @@ def make_ffi() -> FFI:
     """The builder of `cafe.kernels._cafe`, API mode, out of line."""
     ffi = FFI()
     ffi.cdef(declarations(api_text()))
-    ffi.set_source(MODULE, '#include "cafe.h"\n#include "arrays.h"')
+    ffi.set_source(MODULE, '#include "cafe.h"\n#include "arrays.h"\n#define PyInit__cafe cafe_cffi_module')  # door.c has the module's own
     return ffi

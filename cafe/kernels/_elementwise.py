@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,13 +20,10 @@ from .base import halves
 One: TypeAlias = Callable[[Array], Array]
 Two: TypeAlias = Callable[[Array, Array], Array]
 
-_UNARY = _ffi.kernel("unary") | _ffi.of_halves("unary")
+_unary, _binary, _compare = map(_ffi.door, ("unary", "binary", "compare"))
 _BINARY = _ffi.kernel("binary") | _ffi.of_halves("binary")
-_BINARY_STRIDED = _ffi.kernel("binary_strided") | _ffi.of_halves("binary_strided")
 _POW, _POWF = _ffi.kernel("pow"), _ffi.kernel("powf")
 _SLOPE = _ffi.kernel("slope")
-_COMPARE = _ffi.kernel("compare")
-_COMPARE_STRIDED = _ffi.kernel("compare_strided")
 _WHERE = _ffi.kernel("where") | _ffi.of_small("choose_small")
 _SEEN_AS: dict[np.dtype[Any], np.dtype[Any]] = {  # what only moves
     np.dtype(np.uint32): _ffi.F32,
@@ -41,60 +37,49 @@ _NEITHER, _FIRST, _SECOND = 0, 1, 2
 
 def of_one(otherwise: One) -> One:
     """The kernel of one array that bears the function's name, in C; the function itself is what runs where C cannot take the array."""
-    op, kernels = _ffi.code(otherwise.__name__.strip("_").upper()), _UNARY
+    op = _ffi.code(otherwise.__name__.strip("_").upper())
     halves.add(otherwise.__name__)
 
     @functools.wraps(otherwise)
     def run(x: Array) -> Array:
-        dtype, size = x.dtype, x.size
-        f = kernels.get(dtype)
-        if f is None:
-            return otherwise(x)
-        if not x.flags.c_contiguous:
-            x = memory.copy(x)
-        y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)  # most are small: a call less
-        f(op, y, x, size, 0.0, 0.0)
-        return y
+        y: Array | None = _unary(op, x, 0.0, 0.0)
+        return otherwise(x) if y is None else y
 
     return run
 
 
 def of_two(otherwise: Two) -> Two:
     """As `of_one`, of two arrays of one dtype, which broadcast."""
-    op, kernels = _ffi.code(otherwise.__name__.strip("_").upper()), _BINARY
+    op = _ffi.code(otherwise.__name__.strip("_").upper())
 
     @functools.wraps(otherwise)
     def run(a: Array, b: Array) -> Array:
-        dtype, shape, size = a.dtype, a.shape, a.size
-        f = kernels.get(dtype)
-        if f is None or (b.dtype is not dtype and b.dtype != dtype):
-            whole = _integers.binary(op, a, b)
-            return otherwise(a, b) if whole is None else whole
-        fixed: int | None = _NEITHER  # the usual case, without a further call
-        if shape != b.shape or not a.flags.c_contiguous or not b.flags.c_contiguous:
-            a, b, shape, fixed = _operands(a, b)
-            size = prod(shape)
-        if fixed is None:
-            y = _strided(_BINARY_STRIDED, op, a, b, shape, dtype)
-            return otherwise(a, b) if y is None else y
-        y = np.empty(shape, dtype) if size < memory.FEW else memory.empty(shape, dtype)
-        f(op, y, a, b, size, fixed)
-        return y
+        y: Array | None = _binary(op, a, b)
+        if y is None:
+            y = _integers.binary(op, a, b)
+        return otherwise(a, b) if y is None else y
+
+    return run
+
+
+def comparing(otherwise: Two) -> Two:
+    """As `of_two`, for a relation: 1 where it holds and 0 elsewhere, as U8."""
+    op = _ffi.code(otherwise.__name__.strip("_").upper())
+
+    @functools.wraps(otherwise)
+    def run(a: Array, b: Array) -> Array:
+        y: Array | None = _compare(op, a, b)
+        if y is None:
+            y = _integers.compare(op, a, b)
+        return otherwise(a, b) if y is None else y
 
     return run
 
 
 def unary(op: int, x: Array, a: float, b: float) -> Array | None:
     """op(x) with the op's numbers."""
-    dtype, size = x.dtype, x.size
-    f = _UNARY.get(dtype)
-    if f is None:
-        return _integers.unary(op, x, a, b)
-    if not x.flags.c_contiguous:
-        x = memory.copy(x)
-    y: Array = np.empty(x.shape, dtype) if size < memory.FEW else memory.empty(x.shape, dtype)
-    f(op, y, x, size, a, b)
-    return y
+    y: Array | None = _unary(op, x, a, b)
+    return _integers.unary(op, x, a, b) if y is None else y
 
 
 def slope(op: int, g: Array, x: Array, a: float, b: float) -> Array | None:
@@ -121,27 +106,6 @@ def add_into(total: Array, x: Array) -> bool:
         return False
     f(_ffi.lib.CAFE_ADD, total, total, x, total.size, _NEITHER)
     return True
-
-
-def comparing(otherwise: Two) -> Two:
-    """As `of_two`, for a relation: 1 where it holds and 0 elsewhere, as U8."""
-    op = _ffi.code(otherwise.__name__.strip("_").upper())
-
-    @functools.wraps(otherwise)
-    def run(a: Array, b: Array) -> Array:
-        f = _COMPARE.get(a.dtype)
-        if f is None or b.dtype != a.dtype:
-            whole = _integers.compare(op, a, b)
-            return otherwise(a, b) if whole is None else whole
-        a, b, shape, fixed = _operands(a, b)
-        if fixed is None:
-            y = _strided(_COMPARE_STRIDED, op, a, b, shape, _U8)
-            return otherwise(a, b) if y is None else y
-        y = memory.empty(shape, _U8)
-        f(op, y, a, b, y.size, fixed)
-        return y
-
-    return run
 
 
 def power(a: Array, b: Array) -> Array | None:
@@ -218,21 +182,3 @@ def _operands(a: Array, b: Array) -> tuple[Array, Array, tuple[int, ...], int | 
 def _lying(x: Array) -> Array:
     """x, row-major if it is large and every element of it is its own."""
     return x if x.flags.c_contiguous or x.size < _WORTH_DENSE or 0 in x.strides else memory.copy(x)
-
-
-def _strided(
-    kernels: dict[np.dtype[np.generic], _ffi.Kernel], op: int, a: Array, b: Array, shape: tuple[int, ...], result: np.dtype[np.generic]
-) -> Array | None:
-    if len(shape) > _ffi.MAX_DIMS:
-        return None
-    f = kernels[a.dtype]
-    y: Array = memory.empty(shape, result)
-    if prod(shape):
-        f(op, y, _ffi.strided(a), _ffi.strided(b), len(shape), shape, _strides(a, shape), _strides(b, shape))
-    return y
-
-
-def _strides(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """x's strides in bytes when broadcast to shape: 0 where it repeats."""
-    own = tuple(0 if n == 1 else s for n, s in zip(x.shape, x.strides)) if 1 in x.shape else x.strides
-    return own if x.ndim == len(shape) else (0,) * (len(shape) - x.ndim) + own

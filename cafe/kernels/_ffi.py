@@ -51,7 +51,7 @@ def _is_stale(extension: Any) -> bool:
     headers = sorted((csrc / "api").glob("*.h"))
     if not headers:
         return False
-    text = b"".join(path.read_bytes() for path in [*headers, csrc / "arrays.h"])
+    text = b"".join(path.read_bytes() for path in [*headers, csrc / "arrays.h", csrc / "door.c"])
     return _info(extension).get("api", "") != hashlib.sha256(text).hexdigest()[:16]
 
 
@@ -151,6 +151,17 @@ def of_small(name: str) -> dict[np.dtype[Any], Kernel]:
 def of_integers(name: str) -> dict[np.dtype[Any], Kernel]:
     """`cafe_integers_<name>` by dtype, whose kind it takes first."""
     return {dtype: functools.partial(getattr(lib, f"cafe_integers_{name}"), kind) for dtype, kind in ID_KINDS.items()}
+
+
+def door(name: str) -> Kernel:
+    """The kernel of that name that takes arrays as they are and gives a new one (csrc/door.c): it checks and allocates as well, where that
+    would cost more than the work. It gives None for what it does not take; without the extension for everything.
+    """
+    return getattr(_cafe, name) if lib is not None else _nothing
+
+
+def _nothing(*_: Any) -> None:
+    pass
 
 
 def check(status: int) -> None:

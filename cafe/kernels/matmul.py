@@ -16,15 +16,12 @@ from cafe.errors import ShapeMismatchBinaryOp
 from . import _ffi, memory
 from .base import XP, composition, primitive, twins
 
-_MATMUL = _ffi.kernel("matmul")
+_matmul, _linear, _linear_backward = map(_ffi.door, ("matmul", "linear", "linear_backward"))
 _MATMUL_BATCH = _ffi.kernel("matmul_batch")
-_LINEAR = _ffi.kernel("linear")
 _LINEAR_HALVES = _ffi.of_halves("linear")
 _BATCH_HALVES = _ffi.of_halves("matmul_batch")
-_LINEAR_BACKWARD = _ffi.kernel("linear_backward")
 _THEN = {name: _ffi.code(name.upper()) for name in ("identity", "relu", "tanh", "sigmoid", "silu", "gelu", "gelu_erf")}
-_IDENTITY = _THEN.pop("identity")
-_SMALL = 4096  # elements: far below what the pool is for, and a call of `memory.empty` would show
+_THEN[""] = _THEN["identity"]
 
 
 def matmul(a: Array, b: Array) -> Array:
@@ -32,24 +29,13 @@ def matmul(a: Array, b: Array) -> Array:
 
     Bound: k · eps · (|a| @ |b|), elementwise.
     """
+    c: Array | None = _matmul(a, b)
+    if c is not None:
+        return c
     dtype = a.dtype
-    f = _MATMUL.get(dtype)
-    if f is None or b.dtype is not dtype:
-        return _matmul_halves(a, b) if dtype in _LINEAR_HALVES and b.dtype == dtype else twins.matmul(a, b)
-    if a.ndim != 2 or b.ndim != 2:
+    if b.dtype == dtype and (a.ndim != 2 or b.ndim != 2) and dtype in _MATMUL_BATCH:
         return _matmul_batch(a, b)
-    (m, k), (rows, n) = a.shape, b.shape
-    if k != rows:
-        return twins.matmul(a, b)
-    c = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
-    if a.flags.c_contiguous and b.flags.c_contiguous:
-        status = f(c, a, b, m, k, n, k, 1, n, 1)
-    else:
-        (a, *a_strides), (b, *b_strides) = _matrix(a), _matrix(b)
-        status = f(c, a, b, m, k, n, *a_strides, *b_strides)
-    if status:
-        _ffi.check(status)
-    return c
+    return _matmul_halves(a, b) if dtype in _LINEAR_HALVES and b.dtype == dtype else twins.matmul(a, b)
 
 
 @primitive
@@ -65,32 +51,20 @@ def linear(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
     Bound: matmul's, half an ulp for the bias, and the function's.
     Raises: ShapeMismatchBinaryOp for other ranks, and when x and w differ in k, w and b in n.
     """
+    y: Array | None = _linear(x, w, b, _THEN[then])
+    if y is not None:
+        return y
     dtype, shape, sizes = x.dtype, x.shape, w.shape
     if len(sizes) != 2 or not shape or shape[-1] != sizes[1]:
         raise ShapeMismatchBinaryOp("linear", shape, sizes)
     n, k = sizes
     if b is not None and b.shape != (n,):
         raise ShapeMismatchBinaryOp("linear (weight, bias)", sizes, b.shape)
-    f = _LINEAR.get(dtype)
-    if f is None or w.dtype is not dtype or (b is not None and b.dtype is not dtype):
-        halves = dtype in _LINEAR_HALVES and w.dtype == dtype and (b is None or b.dtype == dtype)
-        if not halves:
-            return twins.linear(x, w, b, then)
+    one_dtype = w.dtype == dtype and (b is None or b.dtype == dtype)
+    if one_dtype and dtype in _LINEAR_HALVES:
         return _linear_halves(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
-    if len(shape) != 2:
-        return linear(x.reshape(prod(shape[:-1]), k), w, b, then).reshape(*shape[:-1], n)
-    m = shape[0]
-    y: Array = np.empty((m, n), dtype) if m * n < _SMALL else memory.empty((m, n), dtype)
-    function = _THEN[then] if then else _IDENTITY
-    bias = _ffi.NULL if b is None else b if b.flags.c_contiguous else b.copy()
-    if x.flags.c_contiguous and w.flags.c_contiguous:
-        status = f(y, x, w, bias, function, m, k, n, k, 1, k, 1)
-    else:
-        (x, *x_strides), (w, *w_strides) = _matrix(x), _matrix(w)
-        status = f(y, x, w, bias, function, m, k, n, *x_strides, *w_strides)
-    if status:
-        _ffi.check(status)
-    return y
+    y = _linear(memory.dense(x), w, None if b is None else memory.dense(b), _THEN[then]) if one_dtype else None
+    return twins.linear(x, w, b, then) if y is None else y
 
 
 @composition
@@ -106,22 +80,10 @@ def linear_backward(g: Array, x: Array, w: Array, need: tuple[bool, ...]) -> tup
 
     Bound: matmul's and sum's.
     """
-    dtype = g.dtype
-    f = _LINEAR_BACKWARD.get(dtype)
-    if f is None or x.dtype is not dtype or w.dtype is not dtype:
-        return linear_backward_ref(twins, g, x, w, need)
-    if not (g.flags.c_contiguous and x.flags.c_contiguous and w.flags.c_contiguous):
-        g, x, w = memory.dense(g), memory.dense(x), memory.dense(w)
-    (n, k), shape, null = w.shape, x.shape, _ffi.NULL
-    empty = np.empty if x.size < _SMALL and w.size < _SMALL else memory.empty
-    gx = empty(shape, dtype) if need[0] else None
-    gw = empty((n, k), dtype) if need[1] else None
-    gb = empty((n,), dtype) if need[2] else None
-    results = null if gx is None else gx, null if gw is None else gw, null if gb is None else gb
-    status = f(*results, g, x, w, shape[0] if len(shape) == 2 else prod(shape[:-1]), k, n)
-    if status:
-        _ffi.check(status)
-    return gx, gw, gb
+    grads = _linear_backward(g, x, w, need)
+    if grads is None:
+        grads = _linear_backward(memory.dense(g), memory.dense(x), memory.dense(w), need)
+    return linear_backward_ref(twins, g, x, w, need) if grads is None else grads
 
 
 @composition
@@ -130,17 +92,6 @@ def linear_backward_ref(xp: XP, g: Array, x: Array, w: Array, need: tuple[bool, 
     gx = xp.reshape(xp.matmul(rows, w), x.shape) if need[0] else None
     gw = xp.matmul(xp.permute(rows, (1, 0)), xp.reshape(x, (rows.shape[0], w.shape[1]))) if need[1] else None
     return gx, gw, xp.sum(rows, (0,), False) if need[2] else None
-
-
-def _matrix(x: Array) -> tuple[Array, int, int]:
-    """A matrix as C takes it and its two strides in elements."""
-    if x.flags.c_contiguous:
-        return x, x.shape[1], 1
-    if x.flags.f_contiguous:
-        return x.T, 1, x.shape[0]
-    size = x.itemsize
-    row, column = x.strides
-    return _ffi.strided(x), row // size, column // size
 
 
 def _matmul_batch(a: Array, b: Array) -> Array:
@@ -174,7 +125,7 @@ def _linear_halves(x: Array, w: Array, b: Array | None, then: str = "") -> Array
     work = memory.empty((m * (k + n) + m + n,), _ffi.F32)
     bias = _ffi.NULL if b is None else b if b.flags.c_contiguous else b.copy()
     strides = [stride // 2 for stride in (*x.strides, *w.strides)]
-    f, function = _LINEAR_HALVES[dtype], _THEN[then] if then else _IDENTITY
+    f, function = _LINEAR_HALVES[dtype], _THEN[then]
     _ffi.check(f(y, work, _ffi.strided(x), _ffi.strided(w), bias, function, m, k, n, *strides))
     return y
 
