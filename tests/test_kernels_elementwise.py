@@ -140,6 +140,27 @@ def test_tails_have_the_bits_of_the_middle(n: int, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+def test_smooth_functions_keep_the_bounds_that_they_state(dtype: Any) -> None:
+    x = np.concatenate([np.linspace(-12.0, 12.0, 60001), np.geomspace(1e-6, 1.0, 4001)]).astype(dtype)
+    wide = x.astype(REAL)
+    assert in_ulps(kernels.tanh(x), np.tanh(wide)) <= 2.0
+    assert in_ulps(kernels.sigmoid(x), 1 / (1 + np.exp(-wide))) <= 2.5
+    assert in_ulps(kernels.silu(x), wide / (1 + np.exp(-wide))) <= 3.0
+    assert in_ulps(kernels.softplus(x), np.logaddexp(REAL(0), wide)) <= 2.0
+    double_u = 2 * np.sqrt(2 / REAL(math.pi)) * (wide + REAL("0.044715") * wide**3)
+    wanted = wide / (1 + np.exp(-double_u))
+    for part, slack in ((x > -1, np.ones_like(wide)), (x <= -1, 1 + np.abs(double_u))):
+        unit = np.spacing(np.abs(wanted.astype(dtype))).astype(REAL) * slack
+        seen = part & (np.abs(wanted) > np.finfo(dtype).tiny)
+        assert np.max((np.abs(kernels.gelu(x).astype(REAL) - wanted) / unit)[seen]) <= 3.0
+    if dtype == np.float32:  # SciPy's are no better in float64
+        double = x.astype(np.float64)
+        assert in_ulps(kernels.erf(x[double != 0]), special.erf(double[double != 0])) <= 2.0
+        exact = double * special.erfc(-double / math.sqrt(2)) / 2
+        assert in_ulps(kernels.gelu_erf(x), exact) <= (8.0 if kernels_fuse() else 100.0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_gates_keep_their_digits_far_out(dtype: Any) -> None:
     edge = 100.0 if dtype == np.float32 else 735.0
     x = np.concatenate([np.linspace(-edge, 60, 20001), [1e30, 0.0, -1e-30]]).astype(dtype)
