@@ -146,3 +146,8 @@ def test_masked_fill_refuses() -> None:
         x.masked_fill(Tensor([[1, 0], [0, 1]]), 0)
     with raises(Error, "masked_fill: a I64 tensor takes integers, got 0.5"):
         x.masked_fill(Tensor([1, 0]), 0.5)
+
+
+def test_an_order_may_be_numpys() -> None:
+    x = Tensor([3.0, 1.0, 2.0])
+    assert x.sort_last_dim(np.bool_(False))[0].tolist() == [3.0, 2.0, 1.0]  # type: ignore[arg-type]

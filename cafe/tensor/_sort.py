@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never
 
+import numpy as np
+
 from cafe.errors import bail
 from cafe.habits import NEEDED
 from cafe.ops.sort import Sort
@@ -34,11 +36,11 @@ class SortMethods(Base):
         >>> y.tolist(), places.tolist(), (y * cafe.Tensor([[1.0, 2.0, 4.0]])).backward()[x].tolist()
         ([[1.0, 2.0, 3.0]], [[1, 2, 0]], [[4.0, 1.0, 2.0]])
         """
-        if (asc is not True and asc is not False) or more or others:  # a dim was meant where another's sort is known
+        if not isinstance(asc, (bool, np.bool_)) or more or others:  # a dim was meant where another's sort is known
             raise wrong("sort_last_dim", others)
         if not self.shape:
             bail("empty last-dim in arg-sort")
-        y, ids = apply_with_const(Sort(asc), self)
+        y, ids = apply_with_const(Sort(bool(asc)), self)
         return y, wrap(ids)
 
     def arg_sort_last_dim(self, asc: bool = NEEDED, *more: Never, **others: Never) -> Tensor:
@@ -53,6 +55,6 @@ class SortMethods(Base):
         >>> cafe.Tensor([3.0, 1.0, 2.0]).arg_sort_last_dim(False).tolist()
         [0, 2, 1]
         """
-        if (asc is not True and asc is not False) or more or others:
+        if not isinstance(asc, (bool, np.bool_)) or more or others:
             raise wrong("arg_sort_last_dim", others)
         return self.sort_last_dim(asc)[1]
