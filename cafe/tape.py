@@ -165,30 +165,8 @@ def _widen(value: Any) -> Any:
 def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
     """Computes an op and records it if it can be differentiated and an input descends from a variable; gives what has no derivative, too.
 
-    One or two operands of F32 go straight to the op: looked at in a loop and passed on as a list they cost a small op a fifth of its time.
+    Here F16 and BF16 become F32 and back unless the op's kernels do that. What csrc/tensors.c takes does not come by here.
     """
-    if tracing.active is None:
-        if len(operands) == 2:
-            first, second = operands
-            a, b = first._data, second._data
-            if a.dtype is _F32 and b.dtype is _F32:
-                out, p, q = op.forward(kernels, a, b), first._node, second._node
-                if p is not None or q is not None or type(out) is Result:
-                    return _recorded(op, operands, [p, q], [a, b], None, out)
-                return out, None, None
-        elif len(operands) == 1:
-            first = operands[0]
-            a = first._data
-            if a.dtype is _F32:
-                out, p = op.forward(kernels, a), first._node
-                if p is not None or type(out) is Result:
-                    return _recorded(op, operands, [p], [a], None, out)
-                return out, None, None
-    return _run_any(op, operands)
-
-
-def _run_any(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
-    """`run` of any operands: here F16 and BF16 become F32 and back unless the op's kernels do that."""
     arrays, parents, half = [], [], None
     for t in operands:
         a = t._data
@@ -197,11 +175,11 @@ def _run_any(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, A
         if a.dtype is not _F32 and half is None and is_half(a.dtype):
             half = a.dtype
     if half is None or op.moves or (TAKES_HALVES and op.halves and not (op.wide and any(p is not None for p in parents))):
-        return _recorded(op, operands, parents, arrays, half, _forward(op, arrays))
+        return record(op, operands, parents, arrays, half, _forward(op, arrays))
     out = _forward(op, list(map(_widen, arrays)))
     y, saved, const = out if type(out) is Result else (out, None, None)
     narrow = kernels.cast(y, half) if y.dtype == _F32 else y
-    narrow, node, const = _recorded(op, operands, parents, arrays, half, Result(narrow, saved, const))
+    narrow, node, const = record(op, operands, parents, arrays, half, Result(narrow, saved, const))
     if node is not None and op.wide:
         node.y = y
     return narrow, node, const
@@ -214,7 +192,7 @@ def _forward(op: Op, arrays: Sequence[Array]) -> Array | Result:
         return op.forward(kernels, *arrays)
 
 
-def _recorded(
+def record(
     op: Op, operands: Sequence[Operand], parents: list[Node | None], arrays: list[Any], half: np.dtype[Any] | None, out: Array | Result
 ) -> tuple[Array, Node | None, Any]:
     """What an op gave, with its node if there is to be one: the one place that decides about recording."""

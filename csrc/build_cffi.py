@@ -32,8 +32,8 @@ def declarations(text: str) -> str:
 
 
 def api() -> str:
-    """A mark of what the API, arrays.h and door.c say, compiled in: in a source tree the Python side compares it and sees a stale build."""
-    text = api_text() + "".join((HERE / name).read_text(encoding="utf-8") for name in ("arrays.h", "door.c"))
+    """A mark of what the API and the files that speak to Python say, compiled in: it tells the Python side of a stale build."""
+    text = api_text() + "".join((HERE / name).read_text(encoding="utf-8") for name in ("arrays.h", "door.c", "tensors.c"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -51,7 +51,7 @@ def _is_stale(extension: Any) -> bool:
     headers = sorted((csrc / "api").glob("*.h"))
     if not headers:
         return False
-    text = b"".join(path.read_bytes() for path in [*headers, csrc / "arrays.h", csrc / "door.c"])
+    text = b"".join(path.read_bytes() for path in [*headers, *(csrc / name for name in ("arrays.h", "door.c", "tensors.c"))])
     return _info(extension).get("api", "") != hashlib.sha256(text).hexdigest()[:16]
 
 

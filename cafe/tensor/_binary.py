@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .core import Tensor
 
 _ADD, _SUB, _MUL, _DIV, _POW = ops.Add(), ops.Sub(), ops.Mul(), ops.Div(), ops.Pow()
+_F32 = DType.F32.numpy
 _MAXIMUM, _MINIMUM = ops.Maximum(), ops.Minimum()
 
 
@@ -296,7 +297,8 @@ class BinaryMethods(Base):
         return unanswered(name, rhs) if other is None else strict(op, name, self, other)
 
     def _with_number(self, op: Op, name: str, number: Any) -> Tensor:
-        if op is _DIV or self._data.dtype.kind in "iu":  # a division divides; integers stay integers
+        dtype = self._data.dtype
+        if op is _DIV or (dtype is not _F32 and dtype.kind in "iu"):  # a division divides; integers stay integers
             return self._wide(lambda x: apply(op, x, constant(x, number, name)))
         value = number if type(number) is float else real(name, number)
         if op is _MUL:

@@ -7,11 +7,12 @@ from typing import Any, Never, NoReturn, Protocol
 
 import numpy as np
 
-from cafe import tape
+from cafe import kernels, tape, tracing
 from cafe.device import Device
 from cafe.dtype import Array, DTypeLike, check_same
 from cafe.errors import CannotSetVar, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail, helped
 from cafe.habits import named
+from cafe.kernels import _ffi
 from cafe.shape import shares_memory
 
 from ._activation import ActivationMethods
@@ -33,7 +34,7 @@ from ._resample import ResampleMethods
 from ._slice import SliceMethods
 from ._sort import SortMethods
 from ._unary import UnaryMethods
-from .base import Base, _next_id, check_tensors, wrap
+from .base import Base, check_tensors, wrap
 from .convert import check_device, to_array
 from .display import debug, display
 from .grads import GradStore
@@ -93,7 +94,7 @@ class Tensor(
             raise wrong("Var" if self.is_variable() else "Tensor", others)
         check_device(device)
         self._data = to_array(data, dtype)
-        self._node, self._version, self._id = None, None, _next_id()
+        self._node, self._version = None, None
 
     def to_device(self, device: Device) -> Tensor:
         """This tensor itself: there is one device.
@@ -354,3 +355,4 @@ def _unpickled(kind: type[Tensor], data: Array) -> Tensor:
 
 
 Base._plain = Tensor
+_ffi.door("know")(Tensor, kernels, tracing, tape.record)
