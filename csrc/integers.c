@@ -5,6 +5,7 @@
 #include "cafe.h"
 #include "dispatch.h"
 #include "ids.h"
+#include "parts.h"
 #include "strided.h"
 #include "threads.h"
 
@@ -17,7 +18,8 @@ struct integers {
     const char *a, *b;
     const uint8_t *condition;
     struct cafe_strided s;
-    int64_t n, inner, strips, blocks, least, first, second;
+    struct cafe_parts parts;
+    int64_t least, first, second;
     int64_t *high, *low;
     atomic_int status;
 };
@@ -89,25 +91,23 @@ void cafe_integers_unary(int kind, int op, void *y, const void *x, int64_t n, in
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, unary_task, &c);
 }
 
-/* An item is a block of a row. */
 static void sum_rows_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t from = i % c->blocks * BLOCK, n = cafe_min(BLOCK, c->n - from);
-        cafe_any->integers_sum_row(c->kind, c->high + i, c->low + i, c->a + (i / c->blocks * c->n + from) * c->size, n);
+        struct cafe_part p = cafe_part_of(&c->parts, i);
+        cafe_any->integers_sum_row(c->kind, c->high + p.result, c->low + p.result, c->a + p.at * c->size, p.rows);
     }
 }
 
-/* An item is a block of the rows of a strip. high and low are (outer, blocks, inner). */
+/* high and low are (outer, blocks, inner). */
 static void sum_columns_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % c->strips * STRIP, b = i / c->strips % c->blocks, o = i / c->strips / c->blocks, from = b * BLOCK;
-        int64_t columns = cafe_min(STRIP, c->inner - column), to = (o * c->blocks + b) * c->inner + column;
-        memset(c->high + to, 0, (size_t)columns * sizeof *c->high);
-        memset(c->low + to, 0, (size_t)columns * sizeof *c->low);
-        const char *x = c->a + ((o * c->n + from) * c->inner + column) * c->size;
-        cafe_any->integers_sum_columns(c->kind, c->high + to, c->low + to, x, cafe_min(BLOCK, c->n - from), c->inner, columns);
+        struct cafe_part p = cafe_part_of(&c->parts, i);
+        int64_t *high = c->high + p.result, *low = c->low + p.result;
+        memset(high, 0, (size_t)p.columns * sizeof *high);
+        memset(low, 0, (size_t)p.columns * sizeof *low);
+        cafe_any->integers_sum_columns(c->kind, high, low, c->a + p.at * c->size, p.rows, c->parts.inner, p.columns);
     }
 }
 
@@ -126,22 +126,19 @@ static int put(int kind, void *y, int64_t i, int64_t high, int64_t low) {
 }
 
 int cafe_integers_sum(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) {
-    struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .n = n, .inner = inner};
-    int64_t work = outer * n * inner, results = outer * inner;
-    if (work == 0) {
+    struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .parts = cafe_parts_of(outer, n, inner, BLOCK, STRIP)};
+    int64_t blocks = c.parts.blocks, results = outer * inner;
+    if (n == 0 || results == 0) {
         memset(y, 0, (size_t)(results * c.size));
         return CAFE_OK;
     }
-    c.blocks = cafe_ceil_div(n, BLOCK);
-    c.strips = cafe_ceil_div(inner, STRIP);
-    c.high = cafe_scratch((size_t)(2 * results * c.blocks) * sizeof *c.high);
+    c.high = cafe_scratch((size_t)(2 * results * blocks) * sizeof *c.high);
     if (!c.high) return CAFE_NO_MEMORY;
-    c.low = c.high + results * c.blocks;
-    if (inner == 1) cafe_for(outer * c.blocks, cafe_ceil_div(CAFE_GRAIN, cafe_min(n, BLOCK)), work, CAFE_SERIAL_CHEAP, sum_rows_task, &c);
-    else cafe_for(outer * c.blocks * c.strips, 1, work, CAFE_SERIAL_CHEAP, sum_columns_task, &c);
+    c.low = c.high + results * blocks;
+    cafe_for_parts(&c.parts, CAFE_SERIAL_CHEAP, inner == 1 ? sum_rows_task : sum_columns_task, &c);
     for (int64_t i = 0; i < results; i++) {
-        int64_t high = 0, low = 0, at = i / inner * c.blocks * inner + i % inner;
-        for (int64_t b = 0; b < c.blocks; b++, low &= UINT32_MAX) {
+        int64_t high = 0, low = 0, at = cafe_parts_first(&c.parts, i);
+        for (int64_t b = 0; b < blocks; b++, low &= UINT32_MAX) {
             low += c.low[at + b * inner];
             high += c.high[at + b * inner] + (low >> 32);
         }
@@ -150,60 +147,57 @@ int cafe_integers_sum(int kind, void *y, const void *x, int64_t outer, int64_t n
     return CAFE_OK;
 }
 
-/* An item is a strip of columns of an outer index, or a row. */
 static void cumsum_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
     for (int64_t i = begin; i < end; i++) {
         int far = 0;
-        int64_t column = i % c->strips * STRIP, at = (i / c->strips * c->n * c->inner + column) * c->size;
-        cafe_any->integers_cumsum(c->kind, c->y + at, c->a + at, c->n, c->inner, cafe_min(STRIP, c->inner - column), &far);
+        struct cafe_part p = cafe_part_of(&c->parts, i);
+        cafe_any->integers_cumsum(c->kind, c->y + p.at * c->size, c->a + p.at * c->size, p.rows, c->parts.inner, p.columns, &far);
         if (far) atomic_store(&c->status, CAFE_REFUSED);
     }
 }
 
 int cafe_integers_cumsum(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) {
-    struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .n = n, .inner = inner, .strips = cafe_ceil_div(inner, STRIP)};
-    int64_t work = outer * n * inner;
-    if (work > 0) cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, cumsum_task, &c);
+    struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .parts = cafe_parts_of(outer, n, inner, n, STRIP)};
+    cafe_for_parts(&c.parts, CAFE_SERIAL_CHEAP, cumsum_task, &c);
     return atomic_load(&c.status);
 }
 
 static void extreme_rows_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
-    cafe_any->integers_extreme_rows(c->kind, c->y + begin * c->size, c->a + begin * c->n * c->size, end - begin, c->n, c->least);
+    int64_t n = c->parts.n;
+    cafe_any->integers_extreme_rows(c->kind, c->y + begin * c->size, c->a + begin * n * c->size, end - begin, n, c->least);
 }
 
-/* An item is a block of a row; y has one for each. */
 static void extreme_blocks_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t from = i % c->blocks * BLOCK;
-        cafe_any->integers_extreme_rows(c->kind, c->y + i * c->size, c->a + (i / c->blocks * c->n + from) * c->size, 1, cafe_min(BLOCK, c->n - from), c->least);
+        struct cafe_part p = cafe_part_of(&c->parts, i);
+        cafe_any->integers_extreme_rows(c->kind, c->y + p.result * c->size, c->a + p.at * c->size, 1, p.rows, c->least);
     }
 }
 
 static void extreme_columns_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % c->strips * STRIP, o = i / c->strips;
-        cafe_any->integers_extreme_columns(c->kind, c->y + (o * c->inner + column) * c->size, c->a + (o * c->n * c->inner + column) * c->size,
-                                           c->n, c->inner, cafe_min(STRIP, c->inner - column), c->least);
+        struct cafe_part p = cafe_part_of(&c->parts, i);
+        char *y = c->y + p.result * c->size;
+        cafe_any->integers_extreme_columns(c->kind, y, c->a + p.at * c->size, p.rows, c->parts.inner, p.columns, c->least);
     }
 }
 
 static int extreme(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner, int least) {
-    struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .n = n, .inner = inner, .least = least};
-    int64_t work = outer * n * inner;
-    c.strips = cafe_ceil_div(inner, STRIP);
-    if (work == 0) return CAFE_OK;
-    if (inner > 1) cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, extreme_columns_task, &c);
-    else if (n <= BLOCK) cafe_for(outer, cafe_ceil_div(CAFE_GRAIN, n), work, CAFE_SERIAL_CHEAP, extreme_rows_task, &c);
+    struct integers c = {.kind = kind, .size = cafe_id_size(kind), .y = y, .a = x, .least = least};
+    c.parts = cafe_parts_of(outer, n, inner, inner > 1 ? n : BLOCK, STRIP);
+    int64_t blocks = c.parts.blocks;
+    if (outer * n * inner == 0) return CAFE_OK;
+    if (inner > 1) cafe_for_parts(&c.parts, CAFE_SERIAL_CHEAP, extreme_columns_task, &c);
+    else if (blocks == 1) cafe_for_parts(&c.parts, CAFE_SERIAL_CHEAP, extreme_rows_task, &c);
     else { /* the largest of the blocks' largest */
-        c.blocks = cafe_ceil_div(n, BLOCK);
-        c.y = cafe_scratch((size_t)(outer * c.blocks * c.size));
+        c.y = cafe_scratch((size_t)(outer * blocks * c.size));
         if (!c.y) return CAFE_NO_MEMORY;
-        cafe_for(outer * c.blocks, 1, work, CAFE_SERIAL_CHEAP, extreme_blocks_task, &c);
-        cafe_any->integers_extreme_rows(kind, y, c.y, outer, c.blocks, least);
+        cafe_for_parts(&c.parts, CAFE_SERIAL_CHEAP, extreme_blocks_task, &c);
+        cafe_any->integers_extreme_rows(kind, y, c.y, outer, blocks, least);
     }
     return CAFE_OK;
 }

@@ -3,6 +3,7 @@
 #include "cafe.h"
 #include "dispatch.h"
 #include "entry.h"
+#include "parts.h"
 #include "threads.h"
 
 enum { STRIP = 256, ROWS = 4 }; /* RUNS_STRIP and RUNS of the bodies */
@@ -18,29 +19,29 @@ enum { STRIP = 256, ROWS = 4 }; /* RUNS_STRIP and RUNS of the bodies */
 typedef struct {
     T *y;
     const T *x;
-    int64_t n, inner, strips;
+    struct cafe_parts parts;
 } ENTRY(cumsum_call);
 
 static void ENTRY(cumsum_rows_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(cumsum_call) *c = context;
-    TABLE->cumsum_rows(c->y + begin * c->n, c->x + begin * c->n, end - begin, c->n);
+    int64_t n = c->parts.n;
+    TABLE->cumsum_rows(c->y + begin * n, c->x + begin * n, end - begin, n);
 }
 
-/* An item is a strip of columns of an outer index. */
 static void ENTRY(cumsum_columns_task)(void *context, int64_t begin, int64_t end) {
     ENTRY(cumsum_call) *c = context;
     for (int64_t i = begin; i < end; i++) {
-        int64_t column = i % c->strips * STRIP, at = i / c->strips * c->n * c->inner + column;
-        TABLE->cumsum_columns(c->y + at, c->x + at, c->n, c->inner, cafe_min(STRIP, c->inner - column));
+        struct cafe_part p = cafe_part_of(&c->parts, i);
+        TABLE->cumsum_columns(c->y + p.at, c->x + p.at, p.rows, c->parts.inner, p.columns);
     }
 }
 
 void ENTRY(cumsum)(T *y, const T *x, int64_t outer, int64_t n, int64_t inner) {
-    ENTRY(cumsum_call) c = {y, x, n, inner, cafe_ceil_div(inner, STRIP)};
+    ENTRY(cumsum_call) c = {y, x, cafe_parts_of(outer, n, inner, n, STRIP)};
     const int64_t work = outer * n * inner;
     if (work == 0) return;
     if (inner == 1) cafe_for(outer, ROWS, work, CAFE_SERIAL_CHEAP, ENTRY(cumsum_rows_task), &c);
-    else cafe_for(outer * c.strips, 1, work, CAFE_SERIAL_CHEAP, ENTRY(cumsum_columns_task), &c);
+    else cafe_for_parts(&c.parts, CAFE_SERIAL_CHEAP, ENTRY(cumsum_columns_task), &c);
 }
 
 #endif
