@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any, NoReturn, TypeVar
@@ -133,6 +134,22 @@ def missing(module: str, known: list[str], table: Mapping[str, str], *others: ty
         raise error
 
     return find
+
+
+def no_function(module: str, instead: str) -> None:
+    """Where others have a function and we a module of its name: has a call of it say what there is instead.
+
+    >>> no_function("cafe.habits", "it is read")
+    >>> sys.modules["cafe.habits"]()
+    Traceback (most recent call last):
+    TypeError: `cafe.habits` is a module: it is read
+    """
+
+    class Module(ModuleType):
+        def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+            raise TypeError(f"`{module}` is a module: {instead}")
+
+    sys.modules[module].__class__ = Module
 
 
 def _of(other: type | ModuleType, name: str) -> str | None:

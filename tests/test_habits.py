@@ -321,6 +321,23 @@ def test_a_habits_cure_stands_under_the_error(slip: Callable[[], object], kind: 
     assert any(help in note for note in caught.value.__notes__)
 
 
+def test_a_module_with_the_name_of_others_function_says_what_makes_a_tensor() -> None:
+    with pytest.raises(TypeError, match="^" + re.escape("`cafe.tensor` is a module: `cafe.Tensor(data)` makes a tensor")):
+        cafe.tensor([1, 2], dtype="f32")
+    assert inspect.ismodule(cafe.tensor)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "u8"])
+@pytest.mark.parametrize(("numbers", "some", "every"), [([], 0, 1), ([0.0], 0, 0), ([0.0, 2.0], 1, 0), ([1.0], 1, 1)])
+def test_hints_for_any_all_and_equal_hold_for_nothing_too(dtype: str, numbers: list[float], some: int, every: int) -> None:
+    t = Tensor(numbers).to_dtype(dtype)
+    for name, hint in (("any", "`t.numpy().any()`"), ("all", "`t.numpy().all()`"), ("equal", "`numpy.array_equal(a.numpy(), b.numpy())`")):
+        with pytest.raises(AttributeError, match=re.escape(hint)):
+            getattr(t, name)
+    assert t.numpy().any() == some and t.numpy().all() == every
+    assert np.array_equal(t.numpy(), t.numpy()) and not np.array_equal(t.numpy(), t.numpy() + 1 if numbers else np.ones(1))
+
+
 def test_a_hint_of_a_unit_length_holds_for_zeros_too() -> None:
     assert of_nn.OPS["normalize"] == "`xs.broadcast_div(xs.sqr().sum_keepdim(dim).sqrt().maximum(1e-12))`"
     xs = Tensor([[3.0, 4.0], [0.0, 0.0]])
