@@ -7,6 +7,7 @@ import functools
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 from typing import Any
@@ -91,6 +92,29 @@ def test_demanding_c_without_an_extension_is_an_error() -> None:
     done = run(["-c", code], CAFE_KERNELS="c")
     assert done.returncode != 0 and "there is no extension" in done.stderr
     assert run(["-c", code], CAFE_KERNELS="").returncode == 0
+
+
+@needs_c
+def test_an_extension_that_is_there_but_of_no_use_is_warned_of(tmp_path: pathlib.Path) -> None:
+    """Older than the headers, or not to be loaded; where none was built, or NumPy is asked for, nothing is said."""
+    package = tmp_path / "cafe"
+    shutil.copytree(HERE.parent / "cafe", package, ignore=shutil.ignore_patterns("__pycache__"))
+    library = next((package / "kernels").glob("_cafe.*"))
+    shutil.copytree(HERE.parent / "csrc", tmp_path / "csrc")
+    (tmp_path / "csrc" / "api" / "rows.h").write_text("/* another day's */", encoding="utf-8")
+
+    def said(**environment: str) -> str:
+        code = ["-P", "-c", "import cafe; print(cafe.config.current().backend)"]
+        done = run(code, **{"PYTHONPATH": str(tmp_path), "CAFE_KERNELS": "", **environment})
+        assert done.stdout.strip() == "numpy", done.stderr
+        return done.stderr
+
+    assert "RuntimeWarning: cafe runs on NumPy, slower, as its extension is of no use: it was built from other headers" in said()
+    assert said(CAFE_KERNELS="numpy") == ""
+    library.write_bytes(b"no library")
+    assert "RuntimeWarning: cafe runs on NumPy" in said()
+    library.unlink()
+    assert said() == ""
 
 
 @needs_c

@@ -21,8 +21,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import importlib.util
 import os
 import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,6 +34,7 @@ import numpy as np
 from cafe.dtype import Array, DType
 from cafe.errors import Error
 
+_NAME = "cafe.kernels._cafe"
 _AGAIN = "install a C compiler if there is none, and install cafe again: pip install -e ."
 _REBUILD = "build it again: python setup.py build_ext --inplace, or pip install -e ."
 
@@ -39,7 +42,7 @@ _REBUILD = "build it again: python setup.py build_ext --inplace, or pip install 
 def _import_extension() -> tuple[Any, str]:
     """The extension, or None and why there is none that can be used."""
     try:
-        found = importlib.import_module("cafe.kernels._cafe")
+        found = importlib.import_module(_NAME)
     except ImportError as missing:
         return None, f"{missing}; {_AGAIN}"
     return (None, f"it was built from other headers than csrc has; {_REBUILD}") if _is_stale(found) else (found, "")
@@ -80,6 +83,8 @@ def _backend() -> tuple[str, str]:
         return "c", "CAFE_KERNELS=c" if wish else "the extension is there"
     if wish == "c":
         raise Error(f"CAFE_KERNELS=c, but there is no extension: {_missing}")
+    if importlib.util.find_spec(_NAME) is not None:  # one was built, so NumPy is not what is expected
+        warnings.warn(f"cafe runs on NumPy, slower, as its extension is of no use: {_missing}", RuntimeWarning, stacklevel=2)
     return "numpy", f"there is no extension: {_missing}"
 
 
