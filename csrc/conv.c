@@ -20,6 +20,12 @@ static int64_t conv_window_size(const struct cafe_conv *p, struct cafe_conv_cut 
     return channels * v.plane + 4 * SLACK;
 }
 
+/* Of what the direct input gradient makes from a window: its taps, and dy with zeros around. */
+static int64_t conv_gather_size(const struct cafe_conv *p) {
+    const int64_t m = p->o / p->groups, above = (p->kh - 1) * p->dh / p->sh, before = (p->kw - 1) * p->dw / p->sw;
+    return 3 * (m * p->kh * p->kw + 2 * SLACK) + m * (p->oh + 2 * above) * (p->ow + 2 * before) + 4 * SLACK;
+}
+
 /* Channels that `rows` successive rows (c, r, s) can touch. */
 static int64_t conv_channels_of(const struct cafe_conv *p, int64_t rows) {
     return cafe_min(p->c / p->groups, (rows + p->kh * p->kw - 2) / (p->kh * p->kw) + 1);
@@ -28,30 +34,48 @@ static int64_t conv_channels_of(const struct cafe_conv *p, int64_t rows) {
 static struct cafe_conv conv_read(const int64_t *geometry) {
     struct cafe_conv p;
     memcpy(&p, geometry, sizeof p);
+    cafe_conv_flatten(&p);
     return p;
 }
 
-/* The weight gradient's items: images in grains, each grain's rows (c, r, s) in blocks. The grains are fixed by sizes alone, and
- * their sums are added in order. */
-struct conv_grains {
-    int64_t images, grains, depth, blocks, result; /* images a grain, rows a block, elements of a grain's result */
-};
-
-static struct conv_grains conv_grains(const struct cafe_conv *p) {
-    struct conv_grains g;
-    int64_t depth = p->c / p->groups * p->kh * p->kw;
-    g.blocks = cafe_conv_is_direct(p) || depth == 0 ? 1 : cafe_ceil_div(depth, CAFE_CONV_DEPTH);
-    g.depth = cafe_ceil_div(depth, g.blocks);
-    g.images = p->n ? cafe_ceil_div(p->n, cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.blocks)) : 1;
-    g.grains = cafe_ceil_div(p->n, g.images);
-    g.result = p->o * depth;
-    return g;
+/* Into how many parts, at most `most`, to cut each of some items, so that they make even work for the threads. It does not show in bits. */
+static int64_t conv_parts(int64_t items, int64_t most) {
+    const int64_t threads = cafe_get_num_threads();
+    int64_t best = 1;
+    for (int64_t parts = 2; parts <= cafe_min(most, threads) && items < 4 * threads; parts++)
+        if (cafe_ceil_div(items * parts, threads) * best < cafe_ceil_div(items * best, threads) * parts) best = parts;
+    return best;
 }
 
 /* How many items make even work for the threads there are. Cutting the forward into more or fewer does not show in its bits. */
 static int64_t conv_items(void) {
     int64_t threads = cafe_get_num_threads();
     return threads == 1 ? 1 : 2 * threads;
+}
+
+/* The weight gradient's items: the places of all images in grains, in each the rows (c, r, s) in parts. Grains are fixed by sizes alone and
+ * their sums added in order; how many parts there are does not show. */
+struct conv_grains {
+    int64_t images, blocks, cuts, grains; /* a grain: whole images, or so many blocks of one, which has so many grains; how many in all */
+    int64_t depth, parts, result;         /* rows a part; parts; elements of a grain's result */
+};
+
+/* Grains enough to share out, but a grain's sums are written, read and added, which should be little beside computing them. */
+static struct conv_grains conv_grains(const struct cafe_conv *p) {
+    const int64_t depth = p->c / p->groups * p->kh * p->kw, places = p->oh * p->ow;
+    const struct cafe_conv_cut cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
+    struct conv_grains g = {.images = 1, .blocks = cut.down * cut.across, .cuts = 1, .result = p->o * depth};
+    const int direct = cafe_conv_is_direct(p);
+    g.parts = direct || depth == 0 ? 1 : cafe_ceil_div(depth, CAFE_CONV_DEPTH);
+    int64_t wanted = cafe_ceil_div(CAFE_CONV_ITEMS, p->groups * g.parts), most = p->n * places / CAFE_CONV_GRAIN;
+    while (!direct && wanted > 1 && wanted > most) wanted /= 2;
+    if (p->n > 0) g.images = cafe_ceil_div(p->n, wanted);
+    if (p->n > 0 && !direct) g.cuts = cafe_min(g.blocks, wanted > p->n ? cafe_ceil_div(wanted, p->n) : 1);
+    g.blocks = cafe_ceil_div(g.blocks, g.cuts);
+    g.grains = cafe_ceil_div(p->n, g.images) * g.cuts;
+    if (!direct) g.parts *= conv_parts(g.grains * p->groups * g.parts, cafe_ceil_div(g.parts ? depth / g.parts : 0, ROWS / 2));
+    g.depth = cafe_ceil_div(depth, g.parts);
+    return g;
 }
 
 /* The convolution of dy that it then is. */
@@ -74,16 +98,18 @@ static enum cafe_winograd_kind conv_tiles(const struct cafe_conv *p) {
     return CAFE_NO_WINOGRAD;
 }
 
-/* Whether Winograd's algorithm pays: from where the transforms, which cost as much for one channel as for many, are few beside the products;
- * and a map that is not much larger than a tile is mostly border. (A 3 x 3 kernel without a stride gains enough for that alone to say it.) With a
- * stride the direct sum's windows are dealt out or its results added up, which costs it a sixth of its rate; without one an eighth must be
- * saved: three taps along 64 places, 256 channels, took 1.04 of the direct sum's time with eight images, 1.8 with one (Granite Rapids,
- * November 2026). */
+/* Whether Winograd's algorithm pays: from where the transforms, which cost as much for one channel as for many, are few beside the
+ * products; and a map that is not much larger than a tile is mostly border. (A 3 x 3 kernel without a stride gains enough for that alone to
+ * say it.) With a stride the direct sum's windows are dealt out or its results added up, which costs it a sixth of its rate; without one an
+ * eighth must be saved: three taps along 64 places, 256 channels, took 1.04 of the direct sum's time with eight images, 1.8 with one. A 3 x 3
+ * kernel by 2 leaves 49 of 81 products in four phases, too many but for the gradient of its input: 64 to 128 at 56 takes 1.18 of the direct
+ * sum's time with eight images, 128 to 256 at 28 1.03, and 1.26 with one (Granite Rapids, November 2026). */
 static int conv_winograd_pays(const struct cafe_conv *p, enum cafe_winograd_kind kind, int turned) {
     const int64_t c = p->c / p->groups, o = p->o / p->groups, strided = p->sh > 1;
     const int64_t direct = (turned && strided ? p->h * p->w : p->oh * p->ow) * p->kh * p->kw * c * o;
     const struct cafe_winograd g = cafe_winograd(kind, p, turned);
     const int64_t most = strided ? direct + direct / 5 : direct - direct / 8;
+    if (strided && !turned && p->kh == 3 && p->kw == 3) return 0;
     return c >= 16 && o >= 16 && p->oh * p->ow >= 36 && ((kind == CAFE_WINOGRAD_2X2 && !strided) || cafe_winograd_cost(&g) <= most);
 }
 
@@ -102,7 +128,7 @@ static int conv_is_turned(const struct cafe_conv *p, int64_t size) {
     if (p->algorithm == CAFE_CONV_IM2COL || cafe_conv_is_product(p)) return 0;
     if (p->sh != 1 || p->sw != 1) return conv_winograd(&t, size, 1) != CAFE_NO_WINOGRAD;
     if (cafe_conv_is_direct(p)) return p->o == p->groups;
-    return conv_winograd(&t, size, 1) || (p->c >= 8 * p->groups && 2 * p->h * p->w <= 3 * p->oh * p->ow);
+    return conv_winograd(&t, size, 1) || (p->c >= 4 * p->groups && 2 * p->h * p->w <= 3 * p->oh * p->ow);
 }
 
 int64_t cafe_conv_work(const int64_t *geometry, int64_t size) {
@@ -142,6 +168,7 @@ struct ENTRY(conv_call) {
     struct cafe_conv_cut cut;
     struct conv_grains g;
     int64_t m, parts; /* output channels of an item, items that share a block */
+    int64_t w_row, w_col; /* how a kernel of one place lies in w: from output to output and from channel to channel */
     int64_t images;   /* of an item */
     const struct cafe_conv_then *then; /* or NULL */
     int64_t scratch;  /* elements that an item needs */
@@ -160,10 +187,12 @@ typedef void ENTRY(conv_way)(T *y, const T *x, const T *w, const T *bias, int64_
 
 /* The ways give the same bits; few outputs of one input channel are cheapest without a product. */
 static ENTRY(conv_way) *ENTRY(conv_choose)(const struct cafe_conv *p) {
-    if (p->algorithm == CAFE_CONV_DIRECT) return TABLE->conv_direct;
-    if (p->algorithm == CAFE_CONV_IMPLICIT) return TABLE->conv;
-    if (cafe_conv_is_direct(p)) return TABLE->conv_direct;
-    return cafe_conv_is_product(p) ? TABLE->conv_product : TABLE->conv;
+    const int direct = p->algorithm == CAFE_CONV_DIRECT || (p->algorithm != CAFE_CONV_IMPLICIT && cafe_conv_is_direct(p));
+    return direct ? TABLE->conv_direct : TABLE->conv;
+}
+
+static int ENTRY(conv_multiplies)(const struct cafe_conv *p) {
+    return cafe_conv_is_product(p) && !cafe_conv_is_direct(p) && p->algorithm != CAFE_CONV_DIRECT && p->algorithm != CAFE_CONV_IMPLICIT;
 }
 
 /* Items: runs of images, groups, blocks of places, parts of the output channels. */
@@ -172,37 +201,27 @@ static void ENTRY(conv_task)(void *context, int64_t begin, int64_t end) {
     const struct cafe_conv *p = &call->p;
     const int64_t m = p->o / p->groups, c = p->c / p->groups, blocks = call->cut.down * call->cut.across;
     T *scratch = ENTRY(conv_scratch)(call);
+    int64_t first = begin % call->parts * call->m, block = begin / call->parts % blocks, group = begin / call->parts / blocks % p->groups;
+    int64_t image = begin / call->parts / blocks / p->groups * call->images;
     for (int64_t i = begin; scratch && i < end; i++) {
-        int64_t first = i % call->parts * call->m, block = i / call->parts % blocks, group = i / call->parts / blocks % p->groups;
-        int64_t image = i / call->parts / blocks / p->groups * call->images, o = group * m + first;
+        const int64_t o = group * m + first;
         struct cafe_conv_block b = cafe_conv_block(p, call->cut, block);
         b.images = cafe_min(call->images, p->n - image);
         T *y = call->y + (image * p->o + o) * p->oh * p->ow;
-        ENTRY(conv_choose)(p)(y, call->x + (image * p->c + group * c) * p->h * p->w,
-                              call->w + o * c * p->kh * p->kw, call->bias ? call->bias + o : NULL, cafe_min(call->m, m - first), p, &b, scratch);
+        const T *x = call->x + (image * p->c + group * c) * p->h * p->w, *w = call->w + group * m * c * p->kh * p->kw + first * call->w_row;
+        const T *bias = call->bias ? call->bias + o : NULL;
+        const int64_t outs = cafe_min(call->m, m - first);
+        if (ENTRY(conv_multiplies)(p)) TABLE->conv_product(y, x, w, call->w_row, call->w_col, bias, outs, p, &b, scratch);
+        else ENTRY(conv_choose)(p)(y, x, w, bias, outs, p, &b, scratch);
         for (int64_t k = 0; call->then && k < b.images; k++)
-            TABLE->conv_then(y + k * p->o * p->oh * p->ow + b.row * p->ow + b.col, o, cafe_min(call->m, m - first), b.rows * b.cols, p->oh * p->ow, call->then);
+            TABLE->conv_then(y + k * p->o * p->oh * p->ow + b.row * p->ow + b.col, o, outs, b.rows * b.cols, p->oh * p->ow, call->then);
+        if ((first += call->m) < m) continue; /* the next item: divisions would cost a small map more than its sums */
+        first = 0;
+        if (++block < blocks) continue;
+        block = 0;
+        if (++group < p->groups) continue;
+        group = 0, image += call->images;
     }
-}
-
-static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
-    const struct cafe_conv *p = &call->p;
-    const int64_t c = p->c / p->groups, m = p->o / p->groups, taps = p->kh * p->kw, places = p->oh * p->ow;
-    if (p->n * p->o * places == 0) return CAFE_OK;
-    const int product = ENTRY(conv_choose)(p) == TABLE->conv, direct = ENTRY(conv_choose)(p) == TABLE->conv_direct;
-    call->cut = cafe_conv_cut(p, direct && c == 1 ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
-    const int64_t blocks = p->groups * call->cut.down * call->cut.across, wanted = conv_items();
-    call->images = product ? cafe_min((CAFE_CONV_PLACES + places / 2) / places, p->n * blocks / wanted) : 1;
-    call->images = call->images < 1 ? 1 : call->images;
-    const int64_t items = cafe_ceil_div(p->n, call->images) * blocks;
-    call->m = items < wanted ? cafe_min(m, cafe_ceil_div(cafe_ceil_div(m * items, wanted), ROWS) * ROWS) : m;
-    call->parts = cafe_ceil_div(m, call->m);
-    call->scratch = CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T);
-    if (direct) call->scratch = conv_window_size(p, call->cut, c) + 2 * (c * taps + 2 * SLACK);
-    if (product) call->scratch = conv_window_size(p, call->cut, call->images * conv_channels_of(p, 192)) + PANEL + 4 * SLACK;
-    if (product && call->images > 1) call->scratch += call->m * call->images * places;
-    cafe_for(items * call->parts, 1, p->n * p->o * places * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), call);
-    return atomic_load(&call->status);
 }
 
 /* What comes after all sums. Items: images, in their outputs' planes. */
@@ -213,6 +232,40 @@ static void ENTRY(conv_after_task)(void *context, int64_t begin, int64_t end) {
         if (call->bias) TABLE->conv_bias(call->y + i * o * places, places, call->bias, o, places);
         if (call->then) TABLE->conv_then(call->y + i * o * places, 0, o, places, places, call->then);
     }
+}
+
+/* A kernel of one place on maps of one: a product of matrices, whose rows are images. */
+static int ENTRY(conv_is_of_points)(const struct cafe_conv *p) { return ENTRY(conv_multiplies)(p) && p->ow == 1 && p->groups == 1; }
+
+static int ENTRY(conv_of_points)(struct ENTRY(conv_call) *call) {
+    const struct cafe_conv *p = &call->p;
+    const int status = ENTRY(matmul)(call->y, call->x, call->w, p->n, p->c, p->o, p->c, 1, call->w_col, call->w_row);
+    if (call->bias || call->then) cafe_for(p->n, 1, p->n * p->o, CAFE_SERIAL_CHEAP, ENTRY(conv_after_task), call);
+    return status;
+}
+
+static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
+    const struct cafe_conv *p = &call->p;
+    const int64_t c = p->c / p->groups, m = p->o / p->groups, taps = p->kh * p->kw, places = p->oh * p->ow;
+    if (p->n * p->o * places == 0) return CAFE_OK;
+    if (ENTRY(conv_is_of_points)(p)) return ENTRY(conv_of_points)(call);
+    const int product = ENTRY(conv_multiplies)(p), direct = ENTRY(conv_choose)(p) == TABLE->conv_direct, patches = !product && !direct;
+    call->cut = cafe_conv_cut(p, direct && c == 1 ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
+    const int64_t blocks = p->groups * call->cut.down * call->cut.across, wanted = conv_items();
+    const int64_t together = cafe_min(p->n, (CAFE_CONV_PLACES + places / 2) / places);
+    call->images = product ? together : patches ? cafe_min(together, p->n * blocks / wanted) : 1;
+    call->images = call->images < 1 ? 1 : call->images;
+    const int64_t items = cafe_ceil_div(p->n, call->images) * blocks;
+    call->m = items < wanted ? cafe_min(m, cafe_ceil_div(cafe_ceil_div(m * items, wanted), ROWS) * ROWS) : m;
+    if (product) call->m = cafe_ceil_div(m, conv_parts(items, cafe_ceil_div(m, ROWS / 2)));
+    call->parts = cafe_ceil_div(m, call->m);
+    call->scratch = CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T);
+    if (direct) call->scratch = conv_window_size(p, call->cut, c) + 2 * (c * taps + 2 * SLACK);
+    if (patches) call->scratch = conv_window_size(p, call->cut, call->images * conv_channels_of(p, 192)) + PANEL + 4 * SLACK;
+    if (product && call->images > 1) call->scratch = cafe_ceil_div(call->images * places, CAFE_CONV_PANEL) * PANEL + 3 * PANEL + 4 * SLACK;
+    if (!direct && call->images > 1) call->scratch += call->m * call->images * places;
+    cafe_for(items * call->parts, 1, p->n * p->o * places * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), call);
+    return atomic_load(&call->status);
 }
 
 /* The patches of all images to `cols`, and products with them. */
@@ -232,6 +285,7 @@ static int ENTRY(conv_forward)(T *y, const T *x, const T *w, const T *bias, T *w
     if (p->n * p->o * p->oh * p->ow == 0) return CAFE_OK;
     const enum cafe_winograd_kind kind = conv_winograd(p, sizeof(T), 0);
     const int64_t taps = p->kh * p->kw, c = p->c / p->groups;
+    call.w_row = c * taps, call.w_col = 1;
     if (kind) return ENTRY(winograd)(y, x, w, bias, work, p, kind, (struct cafe_winograd_weights){p->o / p->groups * c * taps, c * taps, taps, 0}, then);
     return p->algorithm == CAFE_CONV_IM2COL ? ENTRY(conv_of_patches)(&call, work, geometry) : ENTRY(conv_run)(&call);
 }
@@ -286,6 +340,7 @@ static int ENTRY(conv_turned)(T *dx, const T *dy, const T *w, T *work, const str
     const int64_t taps = p->kh * p->kw, c = p->c / p->groups;
     if (kind) return ENTRY(winograd)(dx, dy, w, NULL, work, &call.p, kind, (struct cafe_winograd_weights){p->o / p->groups * c * taps, taps, c * taps, 1}, NULL);
     cafe_for(p->c, 1, p->o / p->groups * p->c * p->kh * p->kw, CAFE_SERIAL_CHEAP, ENTRY(conv_turn_task), &turn);
+    call.w_row = p->o / p->groups * taps, call.w_col = 1;
     return ENTRY(conv_run)(&call);
 }
 
@@ -295,36 +350,52 @@ int ENTRY(conv_input_grad)(T *dx, const T *dy, const T *w, T *work, const int64_
     if (p->n * p->c * p->h * p->w == 0) return CAFE_OK;
     if (conv_is_turned(p, sizeof(T))) return ENTRY(conv_turned)(dx, dy, w, work, p);
     const int64_t c = p->c / p->groups, taps = p->kh * p->kw;
+    if (cafe_conv_is_product(p) && !cafe_conv_is_direct(p)) {
+        call.p = conv_turn(p);
+        call.p.algorithm = CAFE_CONV_AUTO;
+        call.w_row = 1, call.w_col = c;
+        return ENTRY(conv_run)(&call);
+    }
     call.cut = cafe_conv_cut(p, CAFE_CONV_PLACES);
     call.m = cafe_conv_channels(p);
     call.parts = cafe_ceil_div(c, call.m);
     const struct cafe_conv_cut all = {p->oh, p->ow, 1, 1};
     call.scratch = conv_window_size(p, all, call.m);
-    if (!cafe_conv_is_direct(p)) call.scratch += CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) + call.m * taps * call.cut.rows * call.cut.cols + 2 * SLACK;
+    if (cafe_conv_is_direct(p)) call.scratch += conv_gather_size(p);
+    else call.scratch += CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) + call.m * taps * call.cut.rows * call.cut.cols + 2 * SLACK;
     cafe_for(p->n * p->groups * call.parts, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_input_grad_task), &call);
     return atomic_load(&call.status);
 }
 
 /* ---- the gradient of the kernel ---- */
 
-/* Items: grains of images, groups, blocks of rows. */
+/* What a grain is of a group: its images one after the other in the direct way, which has room for `one` of them. */
+static void ENTRY(conv_direct_grain)(const struct ENTRY(conv_call) *call, T *sum, int64_t group, int64_t image, T *one) {
+    const struct cafe_conv *p = &call->p;
+    const int64_t m = p->o / p->groups, taps = p->kh * p->kw, last = cafe_min(p->n, image + call->g.images);
+    for (int64_t first = image; first < last; first++) {
+        const T *dy = call->x + (first * p->o + group * m) * p->oh * p->ow, *x = call->w + (first * p->c + group) * p->h * p->w;
+        T *to = first == image ? sum : one;
+        TABLE->conv_direct_weight_grad(to, dy, x, first + 1 < last ? p->c : 1 - (last - 1 - image) * p->c, p, one + m * taps + SLACK);
+        if (to == one) TABLE->conv_add(sum, one, taps * m);
+    }
+}
+
+/* Items: grains, groups, parts of the rows. */
 static void ENTRY(conv_weight_grad_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(conv_call) *call = context;
     const struct cafe_conv *p = &call->p;
     const struct conv_grains *g = &call->g;
-    const int64_t m = p->o / p->groups, c = p->c / p->groups, depth = c * p->kh * p->kw, places = p->oh * p->ow;
-    T *one = ENTRY(conv_scratch)(call), *scratch = one ? one + m * g->depth + SLACK : NULL;
+    const int64_t m = p->o / p->groups, c = p->c / p->groups, depth = c * p->kh * p->kw, blocks = call->cut.down * call->cut.across;
+    T *scratch = ENTRY(conv_scratch)(call);
     for (int64_t i = begin; scratch && i < end; i++) {
-        int64_t k0 = i % g->blocks * g->depth, group = i / g->blocks % p->groups, grain = i / g->blocks / p->groups;
-        int64_t kc = cafe_min(g->depth, depth - k0), image = grain * g->images, last = cafe_min(p->n, image + g->images);
+        int64_t k0 = i % g->parts * g->depth, group = i / g->parts % p->groups, grain = i / g->parts / p->groups;
+        int64_t image = grain / g->cuts * g->images, first = grain % g->cuts * g->blocks;
         T *sum = call->y + grain * g->result + (group * depth + k0) * m;
-        for (int64_t first = image; image < last; image++) {
-            const T *dy = call->x + (image * p->o + group * m) * places, *x = call->w + (image * p->c + group * c) * p->h * p->w;
-            T *to = image == first ? sum : one;
-            if (cafe_conv_is_direct(p)) TABLE->conv_direct_weight_grad(to, dy, x, first + 1 < last ? p->c : 1 - (last - 1 - image) * p->c, p, scratch);
-            else TABLE->conv_weight_grad(to, dy, x, k0, kc, p, scratch);
-            if (to == one) TABLE->conv_add(sum, one, kc * m);
-        }
+        const T *dy = call->x + (image * p->o + group * m) * p->oh * p->ow, *x = call->w + (image * p->c + group * c) * p->h * p->w;
+        const int64_t images = cafe_min(g->images, p->n - image), rows = cafe_min(g->depth, depth - k0);
+        if (cafe_conv_is_direct(p)) ENTRY(conv_direct_grain)(call, sum, group, image, scratch);
+        else if (rows > 0) TABLE->conv_weight_grad(sum, dy, x, k0, rows, images, first, cafe_min(blocks, first + g->blocks), p, scratch);
     }
 }
 
@@ -344,12 +415,14 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
     }
     const enum cafe_winograd_kind kind = conv_winograd(p, sizeof(T), 0);
     if (kind) return ENTRY(winograd_weight_grad)(dw, dy, x, work, p, kind);
+    if (ENTRY(conv_is_of_points)(p)) return ENTRY(matmul)(dw, dy, x, p->o, p->n, p->c, 1, p->o, p->c, 1);
     call.g = conv_grains(p);
     call.cut = cafe_conv_cut(p, cafe_conv_is_three(p) ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
-    call.scratch = p->o / p->groups * call.g.depth + call.g.depth * (192 + 2) + PANEL + 8 * SLACK;
+    call.scratch = call.g.depth * (192 + 2) + PANEL + 8 * SLACK;
     call.scratch += conv_window_size(p, call.cut, conv_channels_of(p, call.g.depth));
-    if (cafe_conv_is_three(p)) call.scratch += p->o / p->groups * call.g.depth * 16; /* a vector a sum */
-    cafe_for(call.g.grains * p->groups * call.g.blocks, 1, p->n * p->oh * p->ow * call.g.result, CAFE_SERIAL_FMA, ENTRY(conv_weight_grad_task), &call);
+    if (cafe_conv_is_direct(p)) call.scratch += p->o / p->groups * call.g.depth * 17; /* an image's sums, and a vector a sum */
+    const int64_t items = call.g.grains * p->groups * call.g.parts;
+    cafe_for(items, 1, p->n * p->oh * p->ow * call.g.result, CAFE_SERIAL_FMA, ENTRY(conv_weight_grad_task), &call);
     cafe_for(call.g.result, CAFE_GRAIN, call.g.grains * call.g.result, CAFE_SERIAL_CHEAP, ENTRY(conv_sum_task), &call);
     const int64_t m = p->o / p->groups, depth = call.g.result / p->o, size = sizeof(T); /* each group's sums are (K, O/G), but (O/G, K) in the direct way */
     const int64_t shape[3] = {p->groups, m, depth}, turned = !cafe_conv_is_direct(p);

@@ -14,9 +14,11 @@ struct cafe_conv {
 
 enum {
     CAFE_CONV_PLACES = 384,  /* places of a block: with a hundred channels or two its input and output stay in a 512 KiB L2 */
+    CAFE_CONV_PANEL = 32,    /* of the widest panel: a part of a row is a whole number of them */
     CAFE_CONV_NEAR = 4096,   /* of the direct way where it has one channel to keep near */
     CAFE_CONV_DEPTH = 256,   /* rows (c, r, s) of the weight gradient that one item computes */
-    CAFE_CONV_ITEMS = 16     /* items of the weight gradient, more or less: enough to share out evenly */
+    CAFE_CONV_ITEMS = 16,    /* items of the weight gradient, more or less: enough to share out evenly */
+    CAFE_CONV_GRAIN = 1024   /* places of all images that are worth sums of their own there */
 };
 
 /* A block of output places: whole rows, or a part of one row, which lie side by side in the output; of one image, or where the
@@ -38,6 +40,13 @@ static inline int cafe_conv_is_product(const struct cafe_conv *p) {
     return p->kh * p->kw == 1 && p->sh == 1 && p->sw == 1 && p->ph == 0 && p->pw == 0 && p->oh == p->h && p->ow == p->w;
 }
 
+/* Then images are as good as rows: where one begins and ends is of no account. */
+static inline void cafe_conv_flatten(struct cafe_conv *p) {
+    if (!cafe_conv_is_product(p)) return;
+    p->w = p->ow = p->oh * p->ow;
+    p->h = p->oh = 1;
+}
+
 /* Whether an input channel is read by itself: where there is one a group, and few outputs that share what a product would pack of it. */
 static inline int cafe_conv_is_direct(const struct cafe_conv *p) { return p->c == p->groups && p->o < 8 * p->groups; }
 
@@ -56,7 +65,7 @@ static inline struct cafe_conv_cut cafe_conv_cut(const struct cafe_conv *p, int6
     struct cafe_conv_cut cut = {1, p->ow, p->oh, 1};
     if (p->ow > places) {
         cut.across = (p->ow + places - 1) / places;
-        cut.cols = (p->ow + cut.across - 1) / cut.across;
+        cut.cols = (p->ow + cut.across * CAFE_CONV_PANEL - 1) / (cut.across * CAFE_CONV_PANEL) * CAFE_CONV_PANEL;
         cut.across = (p->ow + cut.cols - 1) / cut.cols;
     } else if (p->oh * p->ow > 0) {
         cut.down = (p->oh * p->ow + places - 1) / places;

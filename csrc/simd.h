@@ -29,6 +29,8 @@
  *   exponent mantissa    x = mantissa 2^exponent, mantissa in [1, 2), for positive normal x
  *   store_mask load_mask bytes of 0 and 1, and their _part(…, n)
  *   transpose(y, ldy, x, ldx)  a block of BLOCK x BLOCK elements, y[j][i] = x[i][j]
+ *   even(a, b) odd(a, b)       every second element of a and, behind them, of b
+ *   zip_low(a, b) zip_high     a and b in turn, a's first: what the lower and the upper halves of both give
  *   load_turned(v, p, ldp)     the columns of W x W elements: v[j]'s lane i is p[i * ldp + j]
  *
  * and for f32 alone
@@ -150,6 +152,10 @@ static const double f64_whole = 0x1.8p52 + 1023;
 #define v_load_mask_part JOIN2(REAL, load_mask_part)
 #define v_transpose JOIN2(REAL, transpose)
 #define v_load_turned JOIN2(REAL, load_turned)
+#define v_even JOIN2(REAL, even)
+#define v_odd JOIN2(REAL, odd)
+#define v_zip_low JOIN2(REAL, zip_low)
+#define v_zip_high JOIN2(REAL, zip_high)
 
 /* A kernel's name in the table, and a helper's name, which is private to the instance and the type. */
 #define KERNEL(name) JOIN4(cafe, name, REAL, ISA)

@@ -152,6 +152,12 @@ FN __m256d F32(widen_hi)(__m256 a) { return _mm256_cvtps_pd(_mm256_extractf128_p
 FN __m256 F32(narrow)(__m256d lo, __m256d hi) { return _mm256_set_m128(_mm256_cvtpd_ps(hi), _mm256_cvtpd_ps(lo)); }
 
 /* Eight rows of eight: pairs, then fours, then the two 128-bit halves change places. */
+FN __m256 F32(middle_pairs)(__m256 a) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(a), 0xd8)); }
+FN __m256 F32(even)(__m256 a, __m256 b) { return F32(middle_pairs)(_mm256_shuffle_ps(a, b, 0x88)); }
+FN __m256 F32(odd)(__m256 a, __m256 b) { return F32(middle_pairs)(_mm256_shuffle_ps(a, b, 0xdd)); }
+FN __m256 F32(zip_low)(__m256 a, __m256 b) { return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x20); }
+FN __m256 F32(zip_high)(__m256 a, __m256 b) { return _mm256_permute2f128_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b), 0x31); }
+
 FN void F32(load_turned)(__m256 *y, const float *x, int64_t ldx) {
     __m256 a[8], b[8];
     UNROLL for (int i = 0; i < 8; i += 2) {
@@ -260,6 +266,11 @@ FN __m256d F64(load_mask_part)(const uint8_t *p, int64_t n) {
     return _mm256_castsi256_pd(_mm256_cmpgt_epi64(w, _mm256_setzero_si256()));
 }
 FN __m256d F64(load_mask)(const uint8_t *p) { return F64(load_mask_part)(p, 4); }
+
+FN __m256d F64(even)(__m256d a, __m256d b) { return _mm256_permute4x64_pd(_mm256_unpacklo_pd(a, b), 0xd8); }
+FN __m256d F64(odd)(__m256d a, __m256d b) { return _mm256_permute4x64_pd(_mm256_unpackhi_pd(a, b), 0xd8); }
+FN __m256d F64(zip_low)(__m256d a, __m256d b) { return _mm256_permute2f128_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), 0x20); }
+FN __m256d F64(zip_high)(__m256d a, __m256d b) { return _mm256_permute2f128_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b), 0x31); }
 
 FN void F64(load_turned)(__m256d *y, const double *x, int64_t ldx) {
     __m256d r0 = _mm256_loadu_pd(x), r1 = _mm256_loadu_pd(x + ldx);

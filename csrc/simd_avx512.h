@@ -187,6 +187,19 @@ FN __mmask8 f64_load_mask_part(const uint8_t *p, int64_t n) {
 }
 
 /* Pairs of rows, of pairs, then 128-bit lanes of four, of eight: sixteen rows as columns in 64 shuffles. */
+FN __m512 f32_even(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b);
+}
+FN __m512 f32_odd(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b);
+}
+FN __m512 f32_zip_low(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b);
+}
+FN __m512 f32_zip_high(__m512 a, __m512 b) {
+    return _mm512_permutex2var_ps(a, _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31), b);
+}
+
 FN void f32_load_turned(__m512 *y, const float *x, int64_t ldx) {
     __m512 a[16], b[16];
     UNROLL for (int i = 0; i < 16; i += 2) {
@@ -209,6 +222,19 @@ FN void f32_load_turned(__m512 *y, const float *x, int64_t ldx) {
         y[i + 8] = _mm512_shuffle_f32x4(a[i], a[i + 8], 0xdd);
     }
 }
+FN __m512d f64_even(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
+}
+FN __m512d f64_odd(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
+}
+FN __m512d f64_zip_low(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+}
+FN __m512d f64_zip_high(__m512d a, __m512d b) {
+    return _mm512_permutex2var_pd(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
+}
+
 FN void f64_load_turned(__m512d *y, const double *x, int64_t ldx) {
     __m512d a[8], b[8];
     UNROLL for (int i = 0; i < 8; i += 2) {

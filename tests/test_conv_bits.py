@@ -24,6 +24,9 @@ CASES: dict[str, tuple[Any, Any, Geometry]] = {
     "strided and dilated": ((3, 12, 31, 33), (40, 6, 5, 3), Geometry((2, 3), (4, 1), (2, 1), 2)),
     "1x1": ((4, 60, 17, 19), (70, 60, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
     "1x1, a page a channel": ((3, 40, 32, 32), (70, 40, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
+    "1x1, small images": ((9, 40, 7, 7), (70, 40, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
+    "1x1, deep and small": ((3, 300, 14, 13), (40, 150, 1, 1), Geometry((1, 1), (0, 0), (1, 1), 2)),
+    "1x1, one place": ((5, 250, 1, 1), (70, 250, 1, 1), Geometry((1, 1), (0, 0), (1, 1))),
     "1x1 by 2": ((4, 60, 33, 35), (70, 60, 1, 1), Geometry((2, 2), (0, 0), (1, 1))),
     "depthwise": ((3, 40, 37, 41), (80, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 40)),
     "depthwise, wider than a block": ((2, 3, 6, 4200), (6, 1, 3, 3), Geometry((1, 1), (1, 1), (1, 1), 3)),
@@ -34,6 +37,8 @@ CASES: dict[str, tuple[Any, Any, Geometry]] = {
     "patches of 8": ((2, 3, 17, 171), (24, 3, 8, 8), Geometry((8, 8), (0, 0), (1, 1))),
     "strides of 4": ((2, 6, 21, 83), (20, 6, 5, 7), Geometry((4, 4), (2, 3), (1, 1))),
     "depthwise by 2": ((3, 10, 25, 57), (10, 1, 5, 5), Geometry((2, 2), (2, 2), (1, 1), 10)),
+    "depthwise by 2, two outputs": ((3, 6, 14, 15), (12, 1, 3, 3), Geometry((2, 2), (1, 1), (1, 1), 6)),
+    "depthwise by 3 and 2, dilated": ((2, 5, 40, 33), (5, 1, 3, 3), Geometry((3, 2), (2, 3), (2, 3), 5)),
     "one axis": ((2, 24, 1500), (32, 24, 7), Geometry((1,), (3,), (1,))),
     "one axis by 3": ((2, 24, 4500), (32, 12, 7), Geometry((3,), (3,), (2,), 2)),
 }
@@ -168,6 +173,21 @@ def test_a_bias_is_added_at_the_end() -> None:
     x, w, b, _, geometry = operands("3x3", np.float32)
 
     assert_same_bits(kernels.conv(x, w, b, geometry), kernels.conv(x, w, None, geometry) + b.reshape(1, -1, 1, 1))
+
+
+@pytest.mark.parametrize("odd", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("stride", [(2, 2), (3, 2)])
+def test_a_strided_kernels_odd_weight_shows_where_it_reaches_and_nowhere_else(odd: float, stride: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    w, g = rng.standard_normal((4, 1, 3, 3)).astype(np.float32), rng.standard_normal((2, 4, 6, 9)).astype(np.float32)
+    w[1, 0, 0, 2] = odd
+    walk = Geometry(stride, (1, 1), (1, 1), 4)
+    size = tuple((n - 1) * s + 1 for n, s in zip(g.shape[2:], stride))
+
+    got, expected = (v.conv_input_grad(g, w, size, walk) for v in (kernels, kernels.twins))
+    assert_same_bits(np.isfinite(got), np.isfinite(expected))
+    assert not np.isfinite(got[:, 1]).all() and np.isfinite(got[:, 1]).any()
+    assert_close(got[:, [0, 2, 3]], expected[:, [0, 2, 3]], 1e-6)
 
 
 def test_infinities_stay_where_they_are() -> None:
