@@ -3,6 +3,7 @@
 
 #include "cafe.h"
 #include "dispatch.h"
+#include "ids.h"
 #include "strided.h"
 #include "threads.h"
 
@@ -45,12 +46,13 @@ static void turn_task(void *context, int64_t begin, int64_t end) {
     }
 }
 
-/* Finds the axis to turn against the last, and the axes outside of the two. Small ones are not worth it. */
+/* Finds the axis to turn against the last, and the axes outside of the two. Small ones are not worth it, and an element repeated along
+ * the last is written as a run. */
 static int can_turn(struct copy *c) {
     int last = c->s.ndim - 1;
     const int64_t *shape = c->s.shape, *sx = c->s.stride[0], *sy = c->s.stride[1];
     c->turned = -1;
-    if (sx[last] == c->size || sy[last] != c->size || shape[last] < 8 || sx[last] % c->size) return 0;
+    if (sx[last] == 0 || sx[last] == c->size || sy[last] != c->size || shape[last] < 8 || sx[last] % c->size) return 0;
     for (int k = last - 1; k >= 0; k--)
         if (sx[k] == c->size && sy[k] % c->size == 0 && shape[k] >= 8) c->turned = k;
     if (c->turned < 0) return 0;
@@ -130,4 +132,37 @@ void cafe_cast(int conversion, void *y, const void *x, int64_t n) {
         default: return;
     }
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, cast_task, &c);
+}
+
+struct cast_by_f32 {
+    int from, to;
+    char *y;
+    const char *x;
+};
+
+static int64_t kind_size(int kind) {
+    return kind == CAFE_KIND_F64 ? 8 : kind == CAFE_KIND_F16 || kind == CAFE_KIND_BF16 ? 2 : cafe_id_size(kind);
+}
+
+static void cast_by_f32_task(void *context, int64_t begin, int64_t end) {
+    struct cast_by_f32 *c = context;
+    float block[CAFE_STRIDED_BLOCK];
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = cafe_min(CAFE_STRIDED_BLOCK, end - i);
+        const void *x = c->x + i * kind_size(c->from);
+        void *y = c->y + i * kind_size(c->to);
+        if (c->from == CAFE_KIND_F16) cafe_any->cast_f16_f32(block, x, n);
+        else if (c->from == CAFE_KIND_BF16) cafe_any->cast_bf16_f32(block, x, n);
+        else if (c->from == CAFE_KIND_F64) cafe_any->odd_of_f64(block, x, n);
+        else cafe_any->odd_of_whole(c->from, block, x, n);
+        if (c->to == CAFE_KIND_F16) cafe_any->cast_f32_f16(y, block, n);
+        else if (c->to == CAFE_KIND_BF16) cafe_any->cast_f32_bf16(y, block, n);
+        else if (c->to == CAFE_KIND_F64) cafe_any->cast_f32_f64(y, block, n);
+        else cafe_f32->to_whole(c->to, y, block, n);
+    }
+}
+
+void cafe_cast_by_f32(int from, int to, void *y, const void *x, int64_t n) {
+    struct cast_by_f32 c = {from, to, y, x};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, cast_by_f32_task, &c);
 }

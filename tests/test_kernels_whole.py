@@ -54,6 +54,28 @@ def test_halves_come_and_go_as_on_the_twins(half: Any) -> None:
                 assert as_bytes(kernels.cast(values, half)) == as_bytes(twins.cast(values, half)), (integer, most)
 
 
+@pytest.mark.parametrize("half", HALVES, ids=str)
+def test_f64_is_rounded_to_halves_once(half: Any) -> None:
+    """Beside every tie between two halves by less than F32 can tell, beyond both ends of F32 and of the halves, and any bits at all."""
+    rng = np.random.default_rng(7)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = np.arange(2**16, dtype=np.uint16).view(half).astype(np.float64)
+        after = np.nextafter(exact.astype(half), np.asarray(np.inf, half)).astype(np.float64)
+        ties = (exact + after) / 2
+        any_bits = rng.integers(0, 2**64, 50000, np.uint64).view(np.float64)
+        x = np.concatenate([exact, ties, np.nextafter(ties, np.inf), np.nextafter(ties, -np.inf), any_bits])
+    ours, theirs = kernels.cast(x, half), twins.cast(x, half)
+    assert as_bytes(ours[~np.isnan(x)]) == as_bytes(theirs[~np.isnan(x)]) and np.isnan(ours[np.isnan(x)]).all()
+
+
+def test_a_number_seen_in_many_places() -> None:
+    column = np.random.default_rng(8).standard_normal((300, 1))
+    for x in (np.broadcast_to(column, (300, 70)), np.broadcast_to(column[0], (300, 70)), np.broadcast_to(column.T, (70, 300))):
+        got = kernels.cast(x, np.dtype(np.float32))
+        assert as_bytes(got) == as_bytes(x.astype(np.float32)) and got.flags.c_contiguous and got.flags.writeable
+
+
 @each_float
 @pytest.mark.parametrize("name", ["floor", "ceil", "round"])
 def test_whole_numbers_are_the_twins(name: str, dtype: Any) -> None:

@@ -128,6 +128,8 @@ def _id_kinds() -> dict[np.dtype[Any], int]:
     return {np.dtype(t): code(name) for t, name in kinds.items()} if lib is not None else {}
 
 
+HALF_KINDS = {F16: code("KIND_F16"), BF16: code("KIND_BF16")} if lib is not None else {}
+FLOAT_KINDS = {**HALF_KINDS, F32: code("KIND_F32"), F64: code("KIND_F64")} if lib is not None else {}
 ID_KINDS = _id_kinds()  # how C is told the type of ids; empty without the extension
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
@@ -19,7 +20,6 @@ from . import _ffi, memory
 from .base import primitive
 
 _F16, _BF16 = DType.F16.numpy, DType.BF16.numpy
-_EXACT = 2**24  # up to which F32 has every whole number
 _WORTH_C = 1024  # elements from which a conversion in C beats NumPy's, call included
 _LARGE = memory.WORTH_TWO  # from as many on a copy by C into the pool beats NumPy's here, too, the look at the strides included
 _PAIRS = {
@@ -46,22 +46,16 @@ def _conversions() -> dict[tuple[Any, Any], _Conversion]:
         found |= {(real, whole): (f, kind) for whole, kind in _ffi.ID_KINDS.items()}
     for real, f in _ffi.kernel("of_whole").items():
         found |= {(whole, real): (f, kind) for whole, kind in _ffi.ID_KINDS.items()}
+    kinds = {**_ffi.ID_KINDS, **_ffi.HALF_KINDS, _ffi.F64: _ffi.FLOAT_KINDS[_ffi.F64]}
+    for half, kind in _ffi.HALF_KINDS.items():  # by way of F32, piece by piece
+        for other, its in kinds.items():
+            if other is not half:
+                found[other, half] = functools.partial(_ffi.lib.cafe_cast_by_f32, its), kind
+                found[half, other] = functools.partial(_ffi.lib.cafe_cast_by_f32, kind), its
     return found
 
 
 _CONVERSIONS = _conversions()
-
-
-def _by_f32() -> set[tuple[Any, Any]]:
-    """By both dtypes: conversions by way of F32, which is exact before or after; where integers are not, from 2²⁴ on, F16 is infinite."""
-    if _ffi.lib is None:
-        return set()
-    halves, whole = (_F16, _BF16), list(_ffi.ID_KINDS)
-    found = {(half, other) for half in halves for other in (*whole, _ffi.F64, *halves) if other is not half}
-    return found | {(np.dtype(small), _BF16) for small in (np.uint8, np.int16)} | {(other, _F16) for other in whole}
-
-
-_BY_F32 = _by_f32()
 
 
 def reshape(x: Array, shape: tuple[int, ...]) -> Array:
@@ -191,22 +185,16 @@ def copy_ref(x: Array) -> Array:
 def cast(x: Array, dtype: np.dtype[Any]) -> Array:
     """x under another dtype. To an integer: truncated toward zero, held at the bounds, NaN gives 0; integer to integer wraps."""
     pair = x.dtype, dtype
-    if x.size < _WORTH_C:
+    if x.size < _WORTH_C or pair not in _CONVERSIONS:
         return cast_ref(x, dtype)
-    if pair in _CONVERSIONS:
-        x = memory.dense(x)
-        y: Array = memory.empty(x.shape, dtype)
-        f, code = _CONVERSIONS[pair]
-        f(code, y, x, x.size)
-        return y
-    if pair in _BY_F32 or (dtype == _BF16 and _is_exact_in_f32(x)):
-        return cast(cast(x, _ffi.F32), dtype)
-    return cast_ref(x, dtype)
-
-
-def _is_exact_in_f32(x: Array) -> bool:
-    """Whether C can make F32 of these integers without rounding."""
-    return x.dtype in _ffi.ID_KINDS and int(x.min()) >= -_EXACT and int(x.max()) <= _EXACT
+    if 0 in x.strides:  # a number that is seen in many places is converted once
+        seen = tuple(builtins.slice(0, 1) if step == 0 else builtins.slice(None) for step in x.strides)
+        return memory.copy(np.broadcast_to(cast(x[seen], dtype), x.shape))
+    x = memory.dense(x)
+    y: Array = memory.empty(x.shape, dtype)
+    f, code = _CONVERSIONS[pair]
+    f(code, y, x, x.size)
+    return y
 
 
 @primitive

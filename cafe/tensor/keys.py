@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cafe import kernels
 from cafe.dtype import DType
 from cafe.errors import Error, InvalidIndex, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail, show
 from cafe.ops.layout import Reshape, Slice
@@ -129,7 +130,8 @@ def _flatten_masked(t: Any, dim: int, mask: Any) -> tuple[Any, Any]:
         raise ShapeMismatchBinaryOp("mask", t.shape, mask.shape)
     count = mask._data.size
     flat = t.reshape((*t.shape[:dim], count, *t.shape[end:]))
-    return flat, wrap(np.flatnonzero(mask._data).astype(np.int64))
+    ones = kernels.ne(mask._data, np.zeros((), np.uint8)).view(np.bool_)  # of bools NumPy finds them in half of the time
+    return flat, wrap(np.flatnonzero(ones).astype(np.int64, copy=False))
 
 
 def _one(shape: Shape, dim: int, index: int) -> int:

@@ -13,9 +13,12 @@ void cafe_copy_strided(void *y, const void *x, int ndim, const int64_t *shape, c
 void cafe_copy_between(void *y, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size);
 void cafe_unslice(void *y, int64_t n, int64_t offset, const void *x, int ndim, const int64_t *shape, const int64_t *y_strides, const int64_t *x_strides, int64_t size);
 
-/* y = x in another type, n elements: exact, or rounded to nearest even. */
+/* y = x in another type, n elements: exact, or rounded once to nearest even. The second goes by f32, piece by piece: from or to F16 and
+ * BF16, the other type being one of these, F64 or an integer (CAFE_KIND_…, CAFE_ID_…), which is held at its bounds, 0 for a NaN. */
 enum { CAFE_F16_F32, CAFE_BF16_F32, CAFE_F32_F16, CAFE_F32_BF16, CAFE_F32_F64, CAFE_F64_F32 };
 void cafe_cast(int conversion, void *y, const void *x, int64_t n);
+enum { CAFE_KIND_F16 = 16, CAFE_KIND_BF16, CAFE_KIND_F32, CAFE_KIND_F64 }; /* beside the integers' kinds, below */
+void cafe_cast_by_f32(int from, int to, void *y, const void *x, int64_t n);
 
 /* ---- packed numbers: bodies/quant.inc, quant.c ---- */
 
