@@ -66,6 +66,8 @@ def test_functions_with_numbers(dtype: Any) -> None:
     assert_rounded_once(lambda v: kernels.clamp(v, -0.3, 1.7), x)
     assert_rounded_once(lambda v: kernels.leaky_relu(v, 0.3), x)
     assert_rounded_once(lambda v: kernels.elu(v, 0.3), x)
+    for e in (-2.0, -1.0, -0.5, 0.5, 1.7, 2.0, 3.0):
+        assert_rounded_once(lambda v: kernels.powf(v, e), x)  # noqa: B023  (called at once)
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)

@@ -22,7 +22,7 @@ Two: TypeAlias = Callable[[Array, Array], Array]
 
 _unary, _binary, _compare = map(_ffi.door, ("unary", "binary", "compare"))
 _BINARY = _ffi.kernel("binary") | _ffi.of_halves("binary")
-_POW, _POWF = _ffi.kernel("pow"), _ffi.kernel("powf")
+_POW, _POWF = _ffi.kernel("pow"), _ffi.kernel("powf") | _ffi.of_halves("powf")
 _SLOPE = _ffi.kernel("slope")
 _WHERE = _ffi.kernel("where") | _ffi.of_small("choose_small")
 _SEEN_AS: dict[np.dtype[Any], np.dtype[Any]] = {  # what only moves

@@ -87,7 +87,7 @@ class Affine(Op):
 class Powf(Op):
     """x^e. The slope of e = 0 is 0 everywhere, at x = 0 too."""
 
-    name, keep = "powf", "0"
+    name, keep, halves = "powf", "0", True
 
     def __init__(self, e: float) -> None:
         self.e = e

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cafe.dtype import DType, check_float
+import numpy as np
+
+from cafe.dtype import DType, check_float, rounded
 from cafe.ops import binary as ops
 from cafe.ops import unary
 from cafe.ops.base import Op
@@ -273,7 +275,7 @@ class BinaryMethods(Base):
 
     def __rtruediv__(self, lhs: Any) -> Tensor:
         if is_number(lhs):
-            return self._wide(lambda x: apply(_DIV, constant(x, lhs, "div"), x))
+            return self._exactly("div", lhs, lambda x: apply(_DIV, constant(x, lhs, "div"), x))
         return self._reflect(_DIV, "div", lhs)
 
     def __pow__(self, rhs: Any) -> Tensor:
@@ -299,11 +301,18 @@ class BinaryMethods(Base):
     def _with_number(self, op: Op, name: str, number: Any) -> Tensor:
         dtype = self._data.dtype
         if op is _DIV or (dtype is not _F32 and dtype.kind in "iu"):  # a division divides; integers stay integers
-            return self._wide(lambda x: apply(op, x, constant(x, number, name)))
+            return self._exactly(name, number, lambda x: apply(op, x, constant(x, number, name)))
         value = number if type(number) is float else real(name, number)
         if op is _MUL:
             return apply(unary.Affine(value, 0.0), self)
         return apply(unary.Affine(1.0, value if op is _ADD else -value), self)
+
+    def _exactly(self, name: str, number: Any, compute: Callable[[Any], Tensor]) -> Tensor:
+        """`_wide`, which of F16 and BF16 that have the number as it is the kernels do by themselves; for what keeps its operands alone."""
+        dtype = self._data.dtype
+        if is_half(dtype) and float(rounded(np.asarray(real(name, number)), dtype)) == number:
+            return compute(self)
+        return self._wide(compute)
 
     def _wide(self, compute: Callable[[Any], Tensor]) -> Tensor:
         """What is computed of this with a number: of F16 and BF16 in F32, whose range and digits the number may need, and rounded once."""

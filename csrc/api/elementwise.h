@@ -64,7 +64,7 @@ void cafe_compare_strided_f32(int op, uint8_t *y, const float *a, const float *b
 void cafe_compare_strided_f64(int op, uint8_t *y, const double *a, const double *b, int ndim, const int64_t *shape,
                               const int64_t *a_strides, const int64_t *b_strides);
 
-/* unary, binary and binary_strided of F16 and BF16, as bits: computed in f32 and rounded once (halves.c). */
+/* unary, binary, binary_strided and powf of F16 and BF16, as bits: computed in f32 and rounded once (halves.c). */
 void cafe_unary_f16(int op, uint16_t *y, const uint16_t *x, int64_t n, double a, double b);
 void cafe_unary_bf16(int op, uint16_t *y, const uint16_t *x, int64_t n, double a, double b);
 void cafe_binary_f16(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int64_t n, int fixed);
@@ -73,6 +73,8 @@ void cafe_binary_strided_f16(int op, uint16_t *y, const uint16_t *a, const uint1
                              const int64_t *a_strides, const int64_t *b_strides);
 void cafe_binary_strided_bf16(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int ndim, const int64_t *shape,
                               const int64_t *a_strides, const int64_t *b_strides);
+void cafe_powf_f16(uint16_t *y, const uint16_t *x, int64_t n, double e);
+void cafe_powf_bf16(uint16_t *y, const uint16_t *x, int64_t n, double e);
 
 /* ---- reductions: bodies/reduce.inc, reduce.c ---- */
 
