@@ -174,14 +174,15 @@ def run(op: Op, operands: Sequence[Operand]) -> tuple[Array, Node | None, Any]:
         parents.append(t._node)
         if a.dtype is not _F32 and half is None and is_half(a.dtype):
             half = a.dtype
-    if half is None or op.moves or (TAKES_HALVES and op.halves and not (op.wide and any(p is not None for p in parents))):
+    if half is None or op.moves:
         return record(op, operands, parents, arrays, half, _forward(op, arrays))
-    out = _forward(op, list(map(_widen, arrays)))
+    taken = TAKES_HALVES and op.halves and not (op.wide and any(p is not None for p in parents))
+    out = _forward(op, arrays if taken else list(map(_widen, arrays)))
     y, saved, const = out if type(out) is Result else (out, None, None)
     narrow = kernels.cast(y, half) if y.dtype == _F32 else y
     narrow, node, const = record(op, operands, parents, arrays, half, Result(narrow, saved, const))
     if node is not None and op.wide:
-        node.y = y
+        node.y = y  # it was computed in F32, because it is recorded
     return narrow, node, const
 
 

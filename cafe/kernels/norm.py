@@ -28,8 +28,8 @@ from .memory import dense, empty
 Need = tuple[bool, bool, bool]
 Grads = tuple[Array | None, Array | None, Array | None]
 
-_LAYER, _LAYER_BACKWARD = _ffi.kernel("layer_norm"), _ffi.kernel("layer_norm_backward")
-_RMS, _RMS_BACKWARD = _ffi.kernel("rms_norm"), _ffi.kernel("rms_norm_backward")
+_LAYER, _LAYER_BACKWARD = _ffi.kernel("layer_norm") | _ffi.of_halves("layer_norm"), _ffi.kernel("layer_norm_backward")
+_RMS, _RMS_BACKWARD = _ffi.kernel("rms_norm") | _ffi.of_halves("rms_norm"), _ffi.kernel("rms_norm_backward")
 _GROUP, _GROUP_BACKWARD = _ffi.kernel("group_norm"), _ffi.kernel("group_norm_backward")
 _BATCH, _BATCH_BACKWARD = _ffi.kernel("batch_norm"), _ffi.kernel("batch_norm_backward")
 _CHANNEL, _CHANNEL_BACKWARD = _ffi.kernel("channel_norm"), _ffi.kernel("channel_norm_backward")
@@ -41,12 +41,12 @@ _CHANNEL, _CHANNEL_BACKWARD = _ffi.kernel("channel_norm"), _ffi.kernel("channel_
 def layer_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
     """x (…, n), w and b (n) → y (…, n), and mean, rest and 1 / √(var + eps) of each row, (…, 1)."""
     if _not_for_c(_LAYER, x, w, b):
-        return twins.layer_norm(x, w, b, eps)  # type: ignore[return-value]
-    f = _LAYER[x.dtype]
+        return twins.layer_norm(*_widened(x, w, b), eps)  # type: ignore[return-value]
+    f, moment = _LAYER[x.dtype], _of_moments(x)
     x, y, n = dense(x), empty(x.shape, x.dtype), x.shape[-1]
     each = (*x.shape[:-1], 1)
-    mean, rest, rstd = empty(each, x.dtype), empty(each, x.dtype), empty(each, x.dtype)
-    f(y, mean, rest, rstd, x, _ffi.NULL, _given(w), _given(b), mean.size, n, eps)
+    mean, rest, rstd = empty(each, moment), empty(each, moment), empty(each, moment)
+    _ffi.check(f(y, mean, rest, rstd, x, _ffi.NULL, _given(w), _given(b), mean.size, n, eps) or 0)
     return y, mean, rest, rstd
 
 
@@ -79,11 +79,11 @@ def layer_norm_backward_ref(xp: XP, g: Array, x: Array, w: Array | None, mean: A
 def residual_norm(x: Array, r: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array, Array, Array]:
     """`layer_norm` of x + r, of one shape, to the same bits, without the sum ever being written to memory."""
     if _not_for_c(_LAYER, x, r, w, b):
-        return twins.residual_norm(x, r, w, b, eps)  # type: ignore[return-value]
-    f = _LAYER[x.dtype]
+        return twins.residual_norm(*_widened(x, r, w, b), eps)  # type: ignore[return-value]
+    f, moment = _LAYER[x.dtype], _of_moments(x)
     y, n = empty(x.shape, x.dtype), x.shape[-1]
-    mean, rest, rstd = (empty((*x.shape[:-1], 1), x.dtype) for _ in range(3))
-    f(y, mean, rest, rstd, dense(x), dense(r), _given(w), _given(b), mean.size, n, eps)
+    mean, rest, rstd = (empty((*x.shape[:-1], 1), moment) for _ in range(3))
+    _ffi.check(f(y, mean, rest, rstd, dense(x), dense(r), _given(w), _given(b), mean.size, n, eps) or 0)
     return y, mean, rest, rstd
 
 
@@ -113,10 +113,10 @@ def residual_norm_backward_ref(
 def rms_norm(x: Array, w: Array | None, b: Array | None, eps: float) -> tuple[Array, Array]:
     """x / √(mean of x² + eps) over the last dim, then w and b: y (…, n), and the reciprocal of each row's root, (…, 1)."""
     if _not_for_c(_RMS, x, w, b):
-        return twins.rms_norm(x, w, b, eps)  # type: ignore[return-value]
+        return twins.rms_norm(*_widened(x, w, b), eps)  # type: ignore[return-value]
     f = _RMS[x.dtype]
-    x, y, rstd = dense(x), empty(x.shape, x.dtype), empty((*x.shape[:-1], 1), x.dtype)
-    f(y, rstd, x, _given(w), _given(b), rstd.size, x.shape[-1], eps)
+    x, y, rstd = dense(x), empty(x.shape, x.dtype), empty((*x.shape[:-1], 1), _of_moments(x))
+    _ffi.check(f(y, rstd, x, _given(w), _given(b), rstd.size, x.shape[-1], eps) or 0)
     return y, rstd
 
 
@@ -287,6 +287,16 @@ def _not_for_c(kernels: dict[Any, _ffi.Kernel], x: Array, *others: Array | None)
         if other is not None and other.dtype is not dtype and other.dtype != dtype:
             return True
     return False
+
+
+def _widened(*arrays: Array | None) -> tuple[Array | None, ...]:
+    """F32 in place of F16 and BF16, for the twins, which would round after each step."""
+    return tuple(a.astype(_ffi.F32) if a is not None and a.dtype in _ffi.HALF_KINDS else a for a in arrays)
+
+
+def _of_moments(x: Array) -> Any:
+    """The dtype of x's means and deviations: of F16 and BF16 F32, in which they are computed."""
+    return _ffi.F32 if x.dtype in _ffi.HALF_KINDS else x.dtype
 
 
 def _given(a: Array | None) -> Any:

@@ -26,18 +26,23 @@ _MIN = _ffi.kernel("min") | _ffi.of_integers("min")
 _ARGMAX = _ffi.kernel("argmax")
 _ARGMIN = _ffi.kernel("argmin")
 
+_SUM_CODE, _MAX_CODE, _MIN_CODE = map(_ffi.code, ("SUM", "MAX", "MIN"))
+
 _LONGEST = 2**24  # indices that C counts in F32
 
+_RUN = 32  # elements side by side from which rows are gathered as they are reduced; with fewer a copy, made by tiles, is sooner there
 _BY_HAND = 8  # summands up to which the order is left to right in the array's own dtype
 
 
 def sum(x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
-    """The sum over dims; 0 where there is nothing to add.
+    """The sum over dims; 0 where there is nothing to add. C takes F16 and BF16, too, and gives F32, for the tape to round once.
 
     Raises: IntegerOverflow when an integer sum does not fit its dtype.
     """
     f = _SUM.get(x.dtype)
-    return sum_ref(x, dims, keepdim) if f is None or not dims else _along(f, x, dims, keepdim)
+    if x.dtype in _ffi.HALF_KINDS:
+        return _along(None, _SUM_CODE, x, dims, keepdim) if dims else x.astype(np.float32)
+    return sum_ref(x, dims, keepdim) if f is None or not dims else _along(f, _SUM_CODE, x, dims, keepdim)
 
 
 @primitive
@@ -105,15 +110,15 @@ def dot_ref(xp: XP, a: Array, b: Array) -> Array:
 
 
 def max(x: Array, dim: int, keepdim: bool) -> Array:
-    """The largest along a dim; NaN where there is one.
+    """The largest along a dim; NaN where there is one. Of F16 and BF16 in C as F32, as `sum`.
 
     Raises: EmptyTensor when the dim has size 0.
     """
     f = _MAX.get(x.dtype)
-    if f is None:
+    if f is None and x.dtype not in _ffi.HALF_KINDS:
         return max_ref(x, dim, keepdim)
     _check_not_empty(x, dim)
-    return _along(f, x, (dim,), keepdim)
+    return _along(f, _MAX_CODE, x, (dim,), keepdim)
 
 
 @primitive
@@ -124,15 +129,15 @@ def max_ref(x: Array, dim: int, keepdim: bool) -> Array:
 
 
 def min(x: Array, dim: int, keepdim: bool) -> Array:
-    """The smallest along a dim; NaN where there is one.
+    """The smallest along a dim; NaN where there is one. Of F16 and BF16 in C as F32, as `sum`.
 
     Raises: EmptyTensor when the dim has size 0.
     """
     f = _MIN.get(x.dtype)
-    if f is None:
+    if f is None and x.dtype not in _ffi.HALF_KINDS:
         return min_ref(x, dim, keepdim)
     _check_not_empty(x, dim)
-    return _along(f, x, (dim,), keepdim)
+    return _along(f, _MIN_CODE, x, (dim,), keepdim)
 
 
 @primitive
@@ -210,21 +215,45 @@ def _arg(kernels: dict[np.dtype[np.generic], _ffi.Kernel], x: Array, dim: int, k
     return y
 
 
-def _along(f: _ffi.Kernel, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
-    """Reduces dims in C, as (outer, n, inner). Dims that are no neighbours are first brought to the end."""
+def _along(f: _ffi.Kernel | None, what: int, x: Array, dims: tuple[int, ...], keepdim: bool) -> Array:
+    """Reduces dims in C, as (outer, n, inner); of F16 and BF16, which have no f, to F32. Dims apart come to the end first."""
     shape, first, last = x.shape, builtins.min(dims), builtins.max(dims)
     before, after = shape[:first], shape[last + 1 :]
     if last - first + 1 != len(dims):
         x = x.transpose([d for d in range(x.ndim) if d not in dims] + sorted(dims))
         before, after = x.shape[: -len(dims)], ()
-    if not x.flags.c_contiguous:
-        x = memory.copy(x)
     outer, inner = prod(before), prod(after)
     kept = tuple([1 if d in dims else m for d, m in enumerate(shape)]) if keepdim else before + after
-    y: Array = memory.empty(kept, x.dtype)
-    status = f(y, x, outer, x.size // (outer * inner) if outer * inner else 0, inner)
+    y: Array = memory.empty(kept, x.dtype if f is not None else _ffi.F32)
+    sizes = outer, x.size // (outer * inner) if outer * inner else 0, inner
+    if f is None or not x.flags.c_contiguous:
+        status = _gathered(what, y, x, *sizes)
+        if status is not None:
+            _ffi.check(status)
+            return y
+        assert f is not None
+        x = memory.copy(x)
+    status = f(y, x, *sizes)
     if status == _ffi.REFUSED:
         raise _too_large("sum", x)
     if status:
         _ffi.check(status)
     return y
+
+
+def _gathered(what: int, y: Array, x: Array, outer: int, n: int, inner: int) -> int | None:
+    """The status of C's reduction of floats where they lie; None where they are better copied row-major and then reduced."""
+    kind = _ffi.FLOAT_KINDS.get(x.dtype)
+    if kind is None or x.ndim > _ffi.MAX_DIMS:
+        return None
+    if x.size == 0:
+        y[...] = 0
+        return 0
+    in_runs = inner == 1 and (x.flags.c_contiguous or (x.strides[-1] == x.itemsize and x.shape[-1] >= _RUN))
+    if not in_runs:
+        if kind not in _ffi.HALF_KINDS.values():
+            return None
+        x = memory.dense(x)
+    if inner > 1:
+        return int(_ffi.lib.cafe_reduce_half_columns(kind, what, y, x, outer, n, inner))
+    return int(_ffi.lib.cafe_reduce_rows(kind, what, y, _ffi.strided(x), x.ndim, x.shape, x.strides, outer, n))

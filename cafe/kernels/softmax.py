@@ -13,9 +13,9 @@ from cafe.errors import EmptyTensor, show
 from . import _ffi, memory
 from .base import XP, composition, twins
 
-_SOFTMAX = _ffi.kernel("softmax")
+_SOFTMAX = _ffi.kernel("softmax") | _ffi.of_halves("softmax")
 _SOFTMAX_BACKWARD = _ffi.kernel("softmax_backward")
-_LOG_SOFTMAX = _ffi.kernel("log_softmax")
+_LOG_SOFTMAX = _ffi.kernel("log_softmax") | _ffi.of_halves("log_softmax")
 _LOG_SOFTMAX_BACKWARD = _ffi.kernel("log_softmax_backward")
 
 
@@ -74,7 +74,8 @@ def _forward(f: _ffi.Kernel, x: Array, dim: int) -> Array:
     if shape[dim] == 0:
         raise EmptyTensor("reduce").help(f"softmax over dim {dim} of shape {show(shape)}, which has no elements")
     y = memory.empty(shape, x.dtype)
-    f(y, x, prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :]))
+    if f(y, x, prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])):
+        raise MemoryError("no memory for a kernel's scratch")
     return y
 
 

@@ -58,8 +58,8 @@ class Op:
     name:  how errors and traces call it.
     keep:  what backward needs, one letter each: inputs by position ("0", "01"; "*" for all), the output ("y").
     moves: it only moves numbers, so any dtype goes through as it is; others compute F16 and BF16 in F32 and round once.
-    halves: its forward is made of kernels that take F16 and BF16 as they are, compute in F32 and round once, so that nothing has to be
-        converted around it. There are such kernels in C alone; without them it is as any other.
+    halves: its forward is made of kernels that take F16 and BF16 as they are and compute in F32, so that nothing has to be converted
+        before it; what is F32 at its end is rounded then. There are such kernels in C alone; without them it is as any other.
     wide: of F16 and BF16 its backward is given the output as it was before it was rounded: where that is near a bound the rounded one
         has no digits of the slope left.
     views: its output may be a view of its first input.

@@ -17,7 +17,7 @@ from .base import Grads, Op, Record, Result
 class LayerNorm(Op):
     """(x − mean) / √(var + eps) over the last dim, times w (n), plus b (n)."""
 
-    name, keep = "layer-norm", "01"
+    name, keep, halves = "layer-norm", "01", True
 
     def __init__(self, eps: float) -> None:
         self.eps = eps
@@ -34,7 +34,7 @@ class LayerNorm(Op):
 class ResidualNorm(Op):
     """LayerNorm of x + r, what follows a residual connection, in one pass: x and r of one shape, then w (n) and b (n)."""
 
-    name, keep = "residual layer-norm", "012"
+    name, keep, halves = "residual layer-norm", "012", True
 
     def __init__(self, eps: float) -> None:
         self.eps = eps
@@ -52,7 +52,7 @@ class ResidualNorm(Op):
 class RmsNorm(Op):
     """x / √(mean of x² + eps) over the last dim, times w (n), plus b (n)."""
 
-    name, keep = "rms-norm", "01"
+    name, keep, halves = "rms-norm", "01", True
 
     def __init__(self, eps: float) -> None:
         self.eps = eps

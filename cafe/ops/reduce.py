@@ -15,7 +15,7 @@ from .base import Grads, Op, Record, spread
 class Sum(Op):
     """Σ x over dims."""
 
-    name = "sum"
+    name, halves = "sum", True
 
     def __init__(self, dims: tuple[int, ...], keepdim: bool) -> None:
         self.dims, self.keepdim = dims, keepdim
@@ -30,7 +30,7 @@ class Sum(Op):
 class Mean(Op):
     """Σ x / n over dims; NaN where there is nothing to average."""
 
-    name = "mean"
+    name, halves = "mean", True
 
     def __init__(self, dims: tuple[int, ...], keepdim: bool) -> None:
         self.dims, self.keepdim = dims, keepdim
@@ -71,7 +71,7 @@ class Var(Op):
 class Extreme(Op):
     """`max` or `min` along a dim; ties share the gradient evenly."""
 
-    keep = "0y"
+    keep, halves = "0y", True
 
     def __init__(self, name: str, dim: int, keepdim: bool) -> None:
         self.name, self.dim, self.keepdim = name, dim, keepdim

@@ -13,7 +13,7 @@ from .base import Grads, Op, Record
 class Softmax(Op):
     """exp(x − max) / Σ exp(x − max)."""
 
-    name, keep = "softmax", "y"
+    name, keep, halves = "softmax", "y", True
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
@@ -28,7 +28,7 @@ class Softmax(Op):
 class LogSoftmax(Op):
     """x − max − ln Σ exp(x − max)."""
 
-    name, keep = "log-softmax", "y"
+    name, keep, halves = "log-softmax", "y", True
 
     def __init__(self, dim: int) -> None:
         self.dim = dim

@@ -90,6 +90,14 @@ int cafe_max_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t i
 int cafe_min_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 int cafe_min_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 
+/* The same along the last axis of (rows, n) where the elements lie anyhow (shape and strides in bytes, of which the last axes make a
+ * row), or along the middle one where they are F16 or BF16; `kind` is a CAFE_KIND of api/moving.h, and of halves y is f32. The bits of
+ * a row-major copy in f32 or f64. */
+enum { CAFE_SUM, CAFE_MAX, CAFE_MIN };
+int cafe_reduce_rows(int kind, int what, void *y, const void *x, int ndim, const int64_t *shape, const int64_t *strides, int64_t rows,
+                     int64_t n);
+int cafe_reduce_half_columns(int kind, int what, float *y, const uint16_t *x, int64_t outer, int64_t n, int64_t inner);
+
 /* Where the extreme is: the first of equals, the first NaN if there is one; 0 < n <= 2^24. */
 void cafe_argmax_f32(uint32_t *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 void cafe_argmax_f64(uint32_t *y, const double *x, int64_t outer, int64_t n, int64_t inner);

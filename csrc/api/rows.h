@@ -13,6 +13,18 @@ void cafe_softmax_f64(double *y, const double *x, int64_t outer, int64_t n, int6
 void cafe_log_softmax_f32(float *y, const float *x, int64_t outer, int64_t n, int64_t inner);
 void cafe_log_softmax_f64(double *y, const double *x, int64_t outer, int64_t n, int64_t inner);
 
+/* Of F16 and BF16, as bits: computed in f32 and rounded once (half_rows.c), the norms too. CAFE_NO_MEMORY. */
+int cafe_softmax_f16(uint16_t *y, const uint16_t *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_softmax_bf16(uint16_t *y, const uint16_t *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_log_softmax_f16(uint16_t *y, const uint16_t *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_log_softmax_bf16(uint16_t *y, const uint16_t *x, int64_t outer, int64_t n, int64_t inner);
+int cafe_layer_norm_f16(uint16_t *y, float *mean, float *rest, float *rstd, const uint16_t *x, const uint16_t *r, const uint16_t *w,
+                        const uint16_t *b, int64_t rows, int64_t n, double eps);
+int cafe_layer_norm_bf16(uint16_t *y, float *mean, float *rest, float *rstd, const uint16_t *x, const uint16_t *r, const uint16_t *w,
+                         const uint16_t *b, int64_t rows, int64_t n, double eps);
+int cafe_rms_norm_f16(uint16_t *y, float *rstd, const uint16_t *x, const uint16_t *w, const uint16_t *b, int64_t rows, int64_t n, double eps);
+int cafe_rms_norm_bf16(uint16_t *y, float *rstd, const uint16_t *x, const uint16_t *w, const uint16_t *b, int64_t rows, int64_t n, double eps);
+
 /* From the results y: dx = y (dy - sum dy y) for softmax, dx = dy - exp(y) sum dy for its logarithm. dx may be dy or y. */
 void cafe_softmax_backward_f32(float *dx, const float *dy, const float *y, int64_t outer, int64_t n, int64_t inner);
 void cafe_softmax_backward_f64(double *dx, const double *dy, const double *y, int64_t outer, int64_t n, int64_t inner);
