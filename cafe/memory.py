@@ -1,6 +1,6 @@
-"""The memory of large results, kept warm between uses (floor 2: it passes on what kernels/memory.py has).
+"""The memory of results, kept warm between uses (floor 2: it passes on what kernels/memory.py has).
 
-A result of 256 KiB or more comes from a pool. Its memory goes back there when the last tensor on it dies and is handed out again for the
+A result of 4 KiB or more comes from a pool. Its memory goes back there when the last tensor on it dies and is handed out again for the
 next result of about that size, because a fresh page's first touch costs more than computing what goes into it. What is kept counts as used
 by this process; `empty_cache()` gives it to the system, `set_limit(bytes)` bounds it.
 

@@ -1,4 +1,4 @@
-/* The pool of large results. What was given back is kept by size and handed out again: a page's first touch costs microseconds
+/* The pool of results. What was given back is kept by size and handed out again: a page's first touch costs microseconds
  * (2.6 for 4 KiB on a virtual machine, November 2026), more than computing what goes into it.
  *
  * A block's size is rounded up to one of eight steps an octave, so that at most an eighth is wasted and sizes meet again. Blocks of 2 MiB

@@ -117,8 +117,9 @@ def test_what_is_not_taken_gives_none() -> None:
 
 
 @needs_c
-def test_large_results_come_from_the_pool_and_go_back() -> None:
-    x = some((512, 512))
+@pytest.mark.parametrize("side", [32, 512])
+def test_results_of_a_page_and_more_come_from_the_pool_and_go_back(side: int) -> None:
+    x = some((side, side))
     before = memory.statistics().used
     y = kernels.add(x, x)
     part = y[3:5]
@@ -127,6 +128,19 @@ def test_large_results_come_from_the_pool_and_go_back() -> None:
     assert np.array_equal(part, x[3:5] * 2)
     del part
     assert memory.statistics().used == before
+
+
+@needs_c
+def test_a_fresh_array_lies_on_a_vectors_bound() -> None:
+    fresh = _ffi.door("fresh")
+    for shape, dtype in (((), np.float32), ((0, 3), np.float64), ((5, 7), np.int64), ((33, 40), np.float32), ((4096,), np.uint8)):
+        y = fresh(shape, np.dtype(dtype))
+        assert (y.shape, y.dtype, y.flags.c_contiguous, y.flags.writeable) == (shape, dtype, True, True)
+        assert y.nbytes < 4096 or y.ctypes.data % 64 == 0
+    for args in (([2, 3], _ffi.F32), ((2, -1), _ffi.F32), ((2.0,), _ffi.F32), ((2**70,), _ffi.F32), ((2,), "f4"), ((2,),)):
+        assert fresh(*args) is None
+    with pytest.raises(MemoryError, match=r"no memory for an array of shape \(4611686018427387904,\)"):
+        fresh((1 << 62,), _ffi.F32)
 
 
 def test_threads_of_python_may_call_side_by_side() -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from math import isfinite, prod
 
-import numpy as np
-
 from cafe.dtype import Array
 
 from . import _elementwise, _ffi, memory
@@ -140,9 +138,8 @@ def mse_with_grad(a: Array, b: Array) -> tuple[Array, Array]:
         return mse_with_grad_ref(twins, a, b)
     if not (a.flags.c_contiguous and b.flags.c_contiguous):
         a, b = memory.dense(a), memory.dense(b)
-    dtype, size = a.dtype, a.size
-    y, ga = np.empty((), dtype), np.empty(a.shape, dtype) if size < memory.FEW else memory.empty(a.shape, dtype)
-    status = f(y, ga, a, b, size)
+    y, ga = memory.empty((), a.dtype), memory.empty(a.shape, a.dtype)
+    status = f(y, ga, a, b, a.size)
     if status:
         _ffi.check(status)
     return y, ga

@@ -1,6 +1,6 @@
 """Where results live, and how any array becomes row-major (floor 1).
 
-Small results come from NumPy. Large ones come from a pool: their memory goes back to it when the last view dies and is handed out
+Results of less than 4 KiB come from NumPy. Others come from a pool: their memory goes back to it when the last view dies and is handed out
 again, warm, for the next result of about that size. The pool keeps at most `limit` bytes; `empty_cache()` gives them to the system.
 """
 
@@ -17,15 +17,12 @@ from cafe.dtype import Array, rounded
 
 from . import _ffi
 
-_LARGE = 256 * 1024  # bytes from which the pool (2 µs a result) beats the page faults of fresh memory
+_WORTH_FILLING = 256 * 1024  # bytes of zeros from which the pool's memory, to be filled, beats what NumPy has of the system
 _HUGE = 32 * 1024 * 1024  # bytes from which zeros are the system's, which makes a page when it is touched
-FEW = _LARGE // 8 if _ffi.lib is not None else math.inf  # elements that are not large, of whatever dtype
+_FEW = _WORTH_FILLING // 8 if _ffi.lib is not None else math.inf  # elements that are not as many, of whatever dtype
 _WORTH_C = 4096  # elements from which the C copy beats NumPy's, call included
 WORTH_TWO = 64 * 1024  # elements from which two threads copy sooner than NumPy does
-_MOST = (1 << 63) - 1  # bytes that can be asked for
-
-if _ffi.lib is not None:
-    _take, _give, _gc, _buffer = _ffi.lib.cafe_pool_take, _ffi.lib.cafe_pool_give, _ffi.ffi.gc, _ffi.ffi.buffer
+_fresh = _ffi.door("fresh")
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -33,13 +30,8 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
     Raises: MemoryError when there is no memory for it.
     """
-    count = prod(shape)
-    if count < FEW or (size := count * dtype.itemsize) < _LARGE:
-        return np.empty(shape, dtype)
-    data = _take(size) if size <= _MOST else None
-    if not data:
-        raise MemoryError(f"no memory for an array of shape {shape} and dtype {dtype}")
-    return np.ndarray(shape, dtype, _buffer(_gc(data, _give), size))
+    y: Array | None = _fresh(shape, dtype)
+    return np.empty(shape, dtype) if y is None else y
 
 
 def cleared(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -48,7 +40,7 @@ def cleared(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     Raises: MemoryError when there is no memory for it.
     """
     count = prod(shape)
-    if count < FEW or not _LARGE <= count * dtype.itemsize < _HUGE:
+    if count < _FEW or not _WORTH_FILLING <= count * dtype.itemsize < _HUGE:
         return np.zeros(shape, dtype)
     y = empty(shape, dtype)
     fill(y, 0)
