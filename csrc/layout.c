@@ -134,7 +134,7 @@ void cafe_cast(int conversion, void *y, const void *x, int64_t n) {
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, cast_task, &c);
 }
 
-struct cast_by_f32 {
+struct cast_kinds {
     int from, to;
     char *y;
     const char *x;
@@ -145,7 +145,7 @@ static int64_t kind_size(int kind) {
 }
 
 static void cast_by_f32_task(void *context, int64_t begin, int64_t end) {
-    struct cast_by_f32 *c = context;
+    struct cast_kinds *c = context;
     float block[CAFE_STRIDED_BLOCK];
     for (int64_t i = begin, n; i < end; i += n) {
         n = cafe_min(CAFE_STRIDED_BLOCK, end - i);
@@ -163,6 +163,16 @@ static void cast_by_f32_task(void *context, int64_t begin, int64_t end) {
 }
 
 void cafe_cast_by_f32(int from, int to, void *y, const void *x, int64_t n) {
-    struct cast_by_f32 c = {from, to, y, x};
+    struct cast_kinds c = {from, to, y, x};
     cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, cast_by_f32_task, &c);
+}
+
+static void cast_whole_task(void *context, int64_t begin, int64_t end) {
+    struct cast_kinds *c = context;
+    cafe_any->cast_whole(c->from, c->to, c->y + begin * cafe_id_size(c->to), c->x + begin * cafe_id_size(c->from), end - begin);
+}
+
+void cafe_cast_whole(int from, int to, void *y, const void *x, int64_t n) {
+    struct cast_kinds c = {from, to, y, x};
+    cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_CHEAP, cast_whole_task, &c);
 }

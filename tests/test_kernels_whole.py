@@ -69,6 +69,17 @@ def test_f64_is_rounded_to_halves_once(half: Any) -> None:
     assert as_bytes(ours[~np.isnan(x)]) == as_bytes(theirs[~np.isnan(x)]) and np.isnan(ours[np.isnan(x)]).all()
 
 
+@pytest.mark.parametrize("integer", INTEGERS)
+def test_integers_wrap_into_each_other(integer: Any) -> None:
+    info = np.iinfo(integer)
+    x = np.random.default_rng(9).integers(info.min, info.max, 100_000, integer, endpoint=True)
+    x[:3] = info.min, info.max, 0
+    for other in INTEGERS:
+        for values in (x, x[::-3], x[: 99 * 1000].reshape(99, 1000).T):
+            got = kernels.cast(values, np.dtype(other))
+            assert as_bytes(got) == as_bytes(values.astype(other)) and got.dtype == other
+
+
 def test_a_number_seen_in_many_places() -> None:
     column = np.random.default_rng(8).standard_normal((300, 1))
     for x in (np.broadcast_to(column, (300, 70)), np.broadcast_to(column[0], (300, 70)), np.broadcast_to(column.T, (70, 300))):

@@ -52,6 +52,9 @@ def _conversions() -> dict[tuple[Any, Any], _Conversion]:
             if other is not half:
                 found[other, half] = functools.partial(_ffi.lib.cafe_cast_by_f32, its), kind
                 found[half, other] = functools.partial(_ffi.lib.cafe_cast_by_f32, kind), its
+    for whole, its in _ffi.ID_KINDS.items():
+        between = functools.partial(_ffi.lib.cafe_cast_whole, its)
+        found |= {(whole, other): (between, kind) for other, kind in _ffi.ID_KINDS.items() if other != whole}
     return found
 
 

@@ -19,6 +19,7 @@ enum { CAFE_F16_F32, CAFE_BF16_F32, CAFE_F32_F16, CAFE_F32_BF16, CAFE_F32_F64, C
 void cafe_cast(int conversion, void *y, const void *x, int64_t n);
 enum { CAFE_KIND_F16 = 16, CAFE_KIND_BF16, CAFE_KIND_F32, CAFE_KIND_F64 }; /* beside the integers' kinds, below */
 void cafe_cast_by_f32(int from, int to, void *y, const void *x, int64_t n);
+void cafe_cast_whole(int from, int to, void *y, const void *x, int64_t n); /* between integers: what does not fit wraps */
 
 /* ---- packed numbers: bodies/quant.inc, quant.c ---- */
 
