@@ -32,14 +32,15 @@ sys.path.insert(0, str(HERE / "csrc"))
 import build_cffi  # noqa: E402  (lies in csrc, which is no package)
 
 WANTED = ["-O3", "-g0", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
-SANITIZE = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]  # with CAFE_SANITIZE set
+SANITIZED = os.environ.get("CAFE_SANITIZE", "").split()  # the instances that are built with sanitizers, and all else then
+SANITIZE = ["-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 SANITIZE_ISA = ["-fno-sanitize=null,object-size,alignment"]  # the instances: minutes for GCC, and ASan sees the first two as well
 DEFINES = [("_GNU_SOURCE", "1"), ("_CFFI_NO_LIMITED_API", "1")]  # madvise under -std=c11; NumPy's headers want all of Python's API
 SLOWER = {"isa_generic.c": ["-O2"]}  # its arrays in structs cost GCC 46 s at -O3 and 28 s so; it is the last resort anyway
 SLOWER_SANITIZED = {"isa_generic.c": ["-O0"]}  # 24 s instead of 88
+NOT_SANITIZED = ["-fno-sanitize=all", "-O0"]  # an instance that is linked, but not run: avx2x2 in 14 s instead of about 100
 OPENMP = [(["-fopenmp"], ["-fopenmp"]), (["-fopenmp=libomp"], ["-fopenmp=libomp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])]
 OPENMP_PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
-SANITIZED = bool(os.environ.get("CAFE_SANITIZE"))
 ISA_PROBE = """
 #include <immintrin.h>
 #include <cpuid.h>
@@ -180,7 +181,9 @@ def own_flags(source: Path) -> list[str]:
     """What one source is compiled with beside the flags of all."""
     if not SANITIZED:
         return SLOWER.get(source.name, [])
-    return SLOWER_SANITIZED.get(source.name, []) + (SANITIZE_ISA if source.name.startswith("isa_") else [])
+    if not source.name.startswith("isa_"):
+        return []
+    return SLOWER_SANITIZED.get(source.name, []) + SANITIZE_ISA if source.stem.removeprefix("isa_") in SANITIZED else NOT_SANITIZED
 
 
 def write_if_changed(path: Path, text: str) -> None:
