@@ -100,6 +100,19 @@ static PyArrayObject *dense(PyArrayObject *x) {
     return y;
 }
 
+/* Calls the kernel for a type, one of F32 and F64, or of F16 and BF16 too. `call` may begin with what the result goes to. */
+#define OF_REAL(type, call, ...)                \
+    do {                                        \
+        if (type == F32) call##_f32(__VA_ARGS__); \
+        if (type == F64) call##_f64(__VA_ARGS__); \
+    } while (0)
+#define OF_FLOAT(type, call, ...)                 \
+    do {                                          \
+        OF_REAL(type, call, __VA_ARGS__);         \
+        if (type == F16) call##_f16(__VA_ARGS__);   \
+        if (type == BF16) call##_bf16(__VA_ARGS__); \
+    } while (0)
+
 /* -- elementwise */
 
 /* unary(op, x, a, b): the op of each element, with its two numbers. */
@@ -117,10 +130,7 @@ static PyObject *unary(PyObject *self, PyObject *const *args, Py_ssize_t count) 
         void *y = PyArray_DATA(result), *x = PyArray_DATA(array);
         npy_intp n = PyArray_SIZE(array);
         PyThreadState *left = leave(n);
-        if (type == F32) cafe_unary_f32(op, y, x, n, first, second);
-        if (type == F64) cafe_unary_f64(op, y, x, n, first, second);
-        if (type == F16) cafe_unary_f16(op, y, x, n, first, second);
-        if (type == BF16) cafe_unary_bf16(op, y, x, n, first, second);
+        OF_FLOAT(type, cafe_unary, op, y, x, n, first, second);
         come_back(left);
     }
     Py_XDECREF(array);
@@ -157,25 +167,31 @@ static int pair_up(struct pair *p, PyArrayObject *x[2]) {
     return p->flat || p->ndim <= CAFE_MAX_DIMS;
 }
 
-static void two_flat(int op, int compares, element type, void *y, void *a, void *b, npy_intp n, int fixed) {
-    if (compares && type == F32) cafe_compare_f32(op, y, a, b, n, fixed);
-    if (compares && type == F64) cafe_compare_f64(op, y, a, b, n, fixed);
-    if (compares) return;
-    if (type == F32) cafe_binary_f32(op, y, a, b, n, fixed);
-    if (type == F64) cafe_binary_f64(op, y, a, b, n, fixed);
-    if (type == F16) cafe_binary_f16(op, y, a, b, n, fixed);
-    if (type == BF16) cafe_binary_bf16(op, y, a, b, n, fixed);
+/* The kernels of two operands, with what each is told besides. */
+typedef enum { BINARY, COMPARE, POW, SLOPE } family;
+
+struct two {
+    family family;
+    int op;
+    double first, second;
+};
+
+static void two_flat(const struct two *f, element type, void *y, void *a, void *b, npy_intp n, int fixed) {
+    switch (f->family) {
+        case BINARY: OF_FLOAT(type, cafe_binary, f->op, y, a, b, n, fixed); break;
+        case COMPARE: OF_REAL(type, cafe_compare, f->op, y, a, b, n, fixed); break;
+        case POW: OF_REAL(type, cafe_pow, y, a, b, n, fixed); break;
+        case SLOPE: OF_REAL(type, cafe_slope, f->op, y, a, b, n, fixed, f->first, f->second);
+    }
 }
 
-static void two_strided(int op, int compares, element type, void *y, void *a, void *b, const struct pair *p) {
+/* Whether its kernels can walk strides. */
+static int walks(const struct two *f) { return f->family == BINARY || f->family == COMPARE; }
+
+static void two_strided(const struct two *f, element type, void *y, void *a, void *b, const struct pair *p) {
     const int64_t *shape = sizes(p->shape), *by_a = sizes(p->stride[0]), *by_b = sizes(p->stride[1]);
-    if (compares && type == F32) cafe_compare_strided_f32(op, y, a, b, p->ndim, shape, by_a, by_b);
-    if (compares && type == F64) cafe_compare_strided_f64(op, y, a, b, p->ndim, shape, by_a, by_b);
-    if (compares) return;
-    if (type == F32) cafe_binary_strided_f32(op, y, a, b, p->ndim, shape, by_a, by_b);
-    if (type == F64) cafe_binary_strided_f64(op, y, a, b, p->ndim, shape, by_a, by_b);
-    if (type == F16) cafe_binary_strided_f16(op, y, a, b, p->ndim, shape, by_a, by_b);
-    if (type == BF16) cafe_binary_strided_bf16(op, y, a, b, p->ndim, shape, by_a, by_b);
+    if (f->family == BINARY) OF_FLOAT(type, cafe_binary_strided, f->op, y, a, b, p->ndim, shape, by_a, by_b);
+    else OF_REAL(type, cafe_compare_strided, f->op, y, a, b, p->ndim, shape, by_a, by_b);
 }
 
 /* x, or a row-major copy if it is large, lies askew and every element of it is its own: a new reference. */
@@ -185,27 +201,50 @@ static PyArrayObject *lying(PyArrayObject *x) {
     return repeats ? (PyArrayObject *)Py_NewRef(x) : dense(x);
 }
 
-static PyObject *two(int op, PyArrayObject *given[2], int compares) {
+/* Operand k of a pair, broadcast and row-major, in place of x. */
+static PyArrayObject *spread(PyArrayObject *x, const struct pair *p, int k) {
+    PyArray_Descr *type = (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x));
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, type, p->ndim, p->shape, p->stride[k], PyArray_DATA(x), 0, NULL);
+    if (view && PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)x) < 0) Py_CLEAR(view); /* x is the view's now */
+    else if (!view) Py_DECREF(x);
+    PyArrayObject *y = view ? dense((PyArrayObject *)view) : NULL;
+    Py_XDECREF(view);
+    return y;
+}
+
+/* Both as the kernel takes them, new references in x, where the pair says how they lie; whether there was memory for it. */
+static int prepare(PyArrayObject *x[2], PyArrayObject *given[2], struct pair *p, const struct two *f) {
+    int same = PyArray_SAMESHAPE(given[0], given[1]);
+    x[0] = same ? lying(given[0]) : (PyArrayObject *)Py_NewRef(given[0]);
+    x[1] = x[0] ? same ? lying(given[1]) : (PyArrayObject *)Py_NewRef(given[1]) : NULL;
+    if (!x[1]) return 0;
+    if (!p->flat) pair_up(p, x);
+    if (p->flat || walks(f)) return 1;
+    for (int k = 0; k < 2; k++)
+        if (!(x[k] = spread(x[k], p, k))) return 0;
+    p->flat = 1;
+    p->fixed = CAFE_NEITHER;
+    return 1;
+}
+
+static PyObject *two(const struct two *f, PyObject *a, PyObject *b) {
+    if (!PyArray_Check(a) || !PyArray_Check(b)) Py_RETURN_NONE;
+    PyArrayObject *given[2] = {(PyArrayObject *)a, (PyArrayObject *)b}, *x[2], *result = NULL;
     element type = element_of(given[0]);
-    if (type == OTHER || element_of(given[1]) != type || (compares && type != F32 && type != F64)) Py_RETURN_NONE;
+    if (type == OTHER || element_of(given[1]) != type || (f->family != BINARY && type != F32 && type != F64)) Py_RETURN_NONE;
     struct pair p;
     if (!pair_up(&p, given)) Py_RETURN_NONE;
-    PyArrayObject *x[2] = {given[0], given[1]}, *result = NULL;
-    int same = PyArray_SAMESHAPE(x[0], x[1]);
-    x[0] = same ? lying(x[0]) : (PyArrayObject *)Py_NewRef(x[0]);
-    x[1] = x[0] ? same ? lying(x[1]) : (PyArrayObject *)Py_NewRef(x[1]) : NULL;
-    if (x[1]) {
-        if (!p.flat) pair_up(&p, x);
-        PyArray_Descr *kind = compares ? PyArray_DescrFromType(NPY_UINT8) : (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x[0]));
+    if (prepare(x, given, &p, f)) {
+        PyArray_Descr *kind = f->family == COMPARE ? PyArray_DescrFromType(NPY_UINT8) : (PyArray_Descr *)Py_NewRef(PyArray_DESCR(x[0]));
         result = empty(p.ndim, p.shape, kind);
         Py_DECREF(kind);
     }
     if (result && PyArray_SIZE(result)) {
         npy_intp n = PyArray_SIZE(result);
-        void *y = PyArray_DATA(result), *a = PyArray_DATA(x[0]), *b = PyArray_DATA(x[1]);
+        void *y = PyArray_DATA(result), *from = PyArray_DATA(x[0]), *with = PyArray_DATA(x[1]);
         PyThreadState *left = leave(n);
-        if (p.flat) two_flat(op, compares, type, y, a, b, n, p.fixed);
-        else two_strided(op, compares, type, y, a, b, &p);
+        if (p.flat) two_flat(f, type, y, from, with, n, p.fixed);
+        else two_strided(f, type, y, from, with, &p);
         come_back(left);
     }
     Py_XDECREF(x[0]);
@@ -213,23 +252,38 @@ static PyObject *two(int op, PyArrayObject *given[2], int compares) {
     return (PyObject *)result;
 }
 
-static PyObject *two_of(PyObject *const *args, Py_ssize_t count, int compares) {
-    if (count != 3 || !PyArray_Check(args[1]) || !PyArray_Check(args[2])) Py_RETURN_NONE;
+static PyObject *two_of(family family, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) Py_RETURN_NONE;
     int op = (int)PyLong_AsLong(args[0]);
     if (op == -1 && PyErr_Occurred()) return NULL;
-    return two(op, (PyArrayObject *[2]){(PyArrayObject *)args[1], (PyArrayObject *)args[2]}, compares);
+    return two(&(struct two){family, op, 0, 0}, args[1], args[2]);
 }
 
 /* binary(op, a, b): the op of each two elements, broadcast. */
 static PyObject *binary(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
-    return two_of(args, count, 0);
+    return two_of(BINARY, args, count);
 }
 
 /* compare(op, a, b): 1 where the relation holds and 0 elsewhere, as U8, broadcast. */
 static PyObject *compare(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self;
-    return two_of(args, count, 1);
+    return two_of(COMPARE, args, count);
+}
+
+/* pow(a, b): a to the power b, broadcast. */
+static PyObject *power(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count != 2) Py_RETURN_NONE;
+    return two(&(struct two){.family = POW}, args[0], args[1]);
+}
+
+/* slope(op, g, x, a, b): g times the slope at x of the op with its two numbers, broadcast. */
+static PyObject *slope(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count != 5) Py_RETURN_NONE;
+    struct two f = {SLOPE, (int)PyLong_AsLong(args[0]), PyFloat_AsDouble(args[3]), PyFloat_AsDouble(args[4])};
+    return PyErr_Occurred() ? NULL : two(&f, args[1], args[2]);
 }
 
 /* -- products */
@@ -278,8 +332,7 @@ static PyObject *matmul(PyObject *self, PyObject *const *args, Py_ssize_t count)
     struct matrix p = matrix_of(a, k), q = matrix_of(b, n);
     int status = CAFE_OK;
     PyThreadState *left = leave(m * k * n);
-    if (type == F32) status = cafe_matmul_f32(PyArray_DATA(c), p.data, q.data, m, k, n, p.row, p.col, q.row, q.col);
-    if (type == F64) status = cafe_matmul_f64(PyArray_DATA(c), p.data, q.data, m, k, n, p.row, p.col, q.row, q.col);
+    OF_REAL(type, status = cafe_matmul, PyArray_DATA(c), p.data, q.data, m, k, n, p.row, p.col, q.row, q.col);
     come_back(left);
     return unless_failed(status, (PyObject *)c);
 }
@@ -304,8 +357,7 @@ static PyObject *linear(PyObject *self, PyObject *const *args, Py_ssize_t count)
     void *bias = b ? PyArray_DATA(b) : NULL;
     int status = CAFE_OK;
     PyThreadState *left = leave(m * k * n);
-    if (type == F32) status = cafe_linear_f32(PyArray_DATA(y), p.data, q.data, bias, then, m, k, n, p.row, p.col, q.row, q.col);
-    if (type == F64) status = cafe_linear_f64(PyArray_DATA(y), p.data, q.data, bias, then, m, k, n, p.row, p.col, q.row, q.col);
+    OF_REAL(type, status = cafe_linear, PyArray_DATA(y), p.data, q.data, bias, then, m, k, n, p.row, p.col, q.row, q.col);
     come_back(left);
     return unless_failed(status, (PyObject *)y);
 }
@@ -336,8 +388,7 @@ static PyObject *linear_backward(PyObject *self, PyObject *const *args, Py_ssize
     const void *dy = PyArray_DATA(g), *from = PyArray_DATA(x), *by = PyArray_DATA(w);
     int status = CAFE_OK;
     PyThreadState *left = leave(m * k * n);
-    if (type == F32) status = cafe_linear_backward_f32(into[0], into[1], into[2], dy, from, by, m, k, n);
-    if (type == F64) status = cafe_linear_backward_f64(into[0], into[1], into[2], dy, from, by, m, k, n);
+    OF_REAL(type, status = cafe_linear_backward, into[0], into[1], into[2], dy, from, by, m, k, n);
     come_back(left);
     return unless_failed(status, results);
 }
@@ -348,7 +399,8 @@ static PyObject *linear_backward(PyObject *self, PyObject *const *args, Py_ssize
 #define ROW(name) NAMED(#name, name)
 #define THEIRS(name) NAMED(#name, cafe_##name)
 static PyMethodDef functions[] = {
-    ROW(fresh),   ROW(unary),    ROW(binary),   ROW(compare),        ROW(matmul),           ROW(linear), ROW(linear_backward),
+    ROW(fresh),   ROW(unary),    ROW(binary),   ROW(compare),        NAMED("pow", power),    ROW(slope),
+    ROW(matmul),  ROW(linear),   ROW(linear_backward),
     THEIRS(know), THEIRS(apply), THEIRS(alike), THEIRS(conformable), {NULL, NULL, 0, NULL},
 };
 

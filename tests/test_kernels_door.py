@@ -65,6 +65,21 @@ def test_operands_broadcast(dtype: Any, left: tuple[int, ...], right: tuple[int,
     assert np.array_equal(kernels.sub(spread, spread), twins.sub(spread, spread))
 
 
+@needs_c
+@pytest.mark.parametrize("dtype", (np.float32, np.float64))
+@pytest.mark.parametrize("left", LAYOUTS)
+@pytest.mark.parametrize("right", LAYOUTS)
+@pytest.mark.parametrize("shape", [(3, 5), (70, 90), (0, 4)])
+def test_powers_and_slopes_take_any_layout_and_broadcast(dtype: Any, left: str, right: str, shape: tuple[int, int]) -> None:
+    a, b = LAYOUTS[left](np.abs(some(shape, dtype))), LAYOUTS[right](some(shape, dtype, 1))
+    before = a.copy(), b.copy()
+    for f in (kernels.pow, lambda g, x: kernels.elu_backward(g, x, 0.5), lambda g, x: kernels.clamp_backward(g, x, -0.5, 0.5)):
+        for p, q in ((a, b), (a, b[:1]), (a[:, :1], b), (a[:, :1], b[:1]), (a, b[:1, :1]), (a, np.broadcast_to(b[:1], b.shape))):
+            y, wide = f(p, q), [np.ascontiguousarray(x) for x in np.broadcast_arrays(p, q)]
+            assert y.dtype == a.dtype and y.flags.c_contiguous and y.tobytes() == f(*wide).tobytes()
+    assert np.array_equal(a, before[0]) and np.array_equal(b, before[1])
+
+
 def test_a_single_number_seen_everywhere_is_one_for_all() -> None:
     a, one = some((40, 30)), np.broadcast_to(np.float32(3.0), (40, 30))
 

@@ -20,10 +20,9 @@ from .base import halves
 One: TypeAlias = Callable[[Array], Array]
 Two: TypeAlias = Callable[[Array, Array], Array]
 
-_unary, _binary, _compare = map(_ffi.door, ("unary", "binary", "compare"))
+_unary, _binary, _compare, _slope, _pow = map(_ffi.door, ("unary", "binary", "compare", "slope", "pow"))
 _BINARY = _ffi.kernel("binary") | _ffi.of_halves("binary")
-_POW, _POWF = _ffi.kernel("pow"), _ffi.kernel("powf") | _ffi.of_halves("powf")
-_SLOPE = _ffi.kernel("slope")
+_POWF = _ffi.kernel("powf") | _ffi.of_halves("powf")
 _WHERE = _ffi.kernel("where") | _ffi.of_small("choose_small")
 _SEEN_AS: dict[np.dtype[Any], np.dtype[Any]] = {  # what only moves
     np.dtype(np.uint32): _ffi.F32,
@@ -31,7 +30,6 @@ _SEEN_AS: dict[np.dtype[Any], np.dtype[Any]] = {  # what only moves
     np.dtype(np.int64): _ffi.F64,
 }
 _U8 = np.dtype(np.uint8)
-_WORTH_DENSE = 4096  # elements from which an operand that lies askew is better copied row-major than gathered
 _NEITHER, _FIRST, _SECOND = 0, 1, 2
 
 
@@ -84,16 +82,7 @@ def unary(op: int, x: Array, a: float, b: float) -> Array | None:
 
 def slope(op: int, g: Array, x: Array, a: float, b: float) -> Array | None:
     """g times the slope at x of an op with numbers."""
-    dtype = x.dtype
-    f = _SLOPE.get(dtype)
-    if f is None or g.dtype != dtype:
-        return None
-    g, x, shape, fixed = _operands(g, x)
-    if fixed is None:
-        g, x, fixed = memory.dense(np.broadcast_to(g, shape)), memory.dense(np.broadcast_to(x, shape)), _NEITHER
-    y: Array = memory.empty(shape, dtype)
-    if y.size:
-        f(op, y, g, x, y.size, fixed, a, b)
+    y: Array | None = _slope(op, g, x, a, b)
     return y
 
 
@@ -110,15 +99,7 @@ def add_into(total: Array, x: Array) -> bool:
 
 def power(a: Array, b: Array) -> Array | None:
     """a^b, broadcast."""
-    f = _POW.get(a.dtype)
-    if f is None or b.dtype != a.dtype:
-        return None
-    a, b, shape, fixed = _operands(a, b)
-    if fixed is None:
-        a, b, fixed = memory.dense(np.broadcast_to(a, shape)), memory.dense(np.broadcast_to(b, shape)), _NEITHER
-    y: Array = memory.empty(shape, a.dtype)
-    if y.size:
-        f(y, a, b, y.size, fixed)
+    y: Array | None = _pow(a, b)
     return y
 
 
@@ -160,25 +141,3 @@ def _is_one(x: Array) -> bool:
 def _as_one(x: Array) -> Array:
     """That number alone."""
     return x[(slice(0, 1),) * x.ndim]
-
-
-def _operands(a: Array, b: Array) -> tuple[Array, Array, tuple[int, ...], int | None]:
-    """Both as C takes them, the result's shape, and which of them is one number for all; None when strides must be walked."""
-    shape = a.shape
-    if shape == b.shape:
-        a, b = _lying(a), _lying(b)
-        if _is_one(b) and a.flags.c_contiguous:
-            return a, _as_one(b), shape, _SECOND
-        if _is_one(a) and b.flags.c_contiguous:
-            return _as_one(a), b, shape, _FIRST
-        return a, b, shape, _NEITHER if a.flags.c_contiguous and b.flags.c_contiguous else None
-    if b.size == 1 and b.ndim <= a.ndim and a.flags.c_contiguous:
-        return a, b, shape, _SECOND
-    if a.size == 1 and a.ndim <= b.ndim and b.flags.c_contiguous:
-        return a, b, b.shape, _FIRST
-    return a, b, np.broadcast(a, b).shape, None
-
-
-def _lying(x: Array) -> Array:
-    """x, row-major if it is large and every element of it is its own."""
-    return x if x.flags.c_contiguous or x.size < _WORTH_DENSE or 0 in x.strides else memory.copy(x)
