@@ -44,6 +44,10 @@ OPENMP_PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() 
 ISA_PROBE = """
 #include <immintrin.h>
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("{target}"))), apply_to = function)
 #else
@@ -61,6 +65,7 @@ int main(void) {{ return __builtin_cpu_supports("avx2") ? 0 : 0; }}
 ISAS = {
     "avx2": ("avx2,fma,f16c", "_mm256_storeu_ps(p, _mm256_fmadd_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p), _mm256_loadu_ps(p)));"),
     "avx512": ("avx512f,avx512dq,avx512bw,avx512vl", "_mm512_storeu_ps(p, _mm512_scalef_ps(_mm512_loadu_ps(p), _mm512_loadu_ps(p)));"),
+    "amx": ("amx-tile,amx-bf16,avx512f", "_tile_dpbf16ps(0, 1, 2); _tile_stored(0, p, syscall(SYS_arch_prctl, 0, 0));"),
 }
 NO_KERNELS = """
 *** cafe: the C kernels were not built: {reason}
@@ -84,6 +89,7 @@ class Found:
             "CAFE_OPENMP": int(bool(self.openmp_compile)),
             "CAFE_HAVE_AVX2": int("avx2" in self.isas),
             "CAFE_HAVE_AVX512": int("avx512" in self.isas),
+            "CAFE_HAVE_AMX": int("amx" in self.isas),
             "CAFE_FLAGS": f'"{" ".join(self.flags)}"',
             "CAFE_OPENMP_FLAGS": f'"{" ".join(self.openmp_compile) or "none"}"',
             "CAFE_ISAS": f'"{" ".join(["generic", *self.isas])}"',

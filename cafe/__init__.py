@@ -9,7 +9,7 @@
 import typing
 
 from cafe import memory
-from cafe.config import __version__, get_num_threads, set_num_threads, show_config
+from cafe.config import __version__, get_matmul_algorithm, get_num_threads, set_matmul_algorithm, set_num_threads, show_config
 from cafe.device import Device, get_rng_state, manual_seed, set_rng_state
 from cafe.dtype import DType
 from cafe.errors import Error, bail
@@ -38,12 +38,14 @@ __all__ = [
     "bail",
     "conv_algorithm",
     "get_conv_algorithm",
+    "get_matmul_algorithm",
     "get_num_threads",
     "get_rng_state",
     "manual_seed",
     "memory",
     "no_grad",
     "set_conv_algorithm",
+    "set_matmul_algorithm",
     "set_num_threads",
     "set_rng_state",
     "show_config",

@@ -89,6 +89,49 @@ def set_num_threads(n: int) -> None:
     _ffi.set_num_threads(n)
 
 
+def get_matmul_algorithm() -> str:
+    """The way that products of F32 go: what `set_matmul_algorithm` has set; `fma` without the C kernels, whatever was.
+
+    >>> import cafe
+    >>> cafe.get_matmul_algorithm() in ("auto", "fma", "split")
+    True
+    """
+    return _ffi.matmul_algorithm()
+
+
+def set_matmul_algorithm(name: str) -> None:
+    """Has every product of F32 from here on, in the whole process, go this way.
+
+    name: one of
+
+    - `fma`: an element is a sum of chains of fused multiply-adds.
+    - `split`: where k and n of `(m, k) × (k, n)` are 64 or more, elements of both sides are split into three bfloat16 each, exactly, and
+      the six largest products of these are summed in F32: CPUs with AMX do that in hardware. What is left out is at most 2⁻²³ of each
+      |a b|, a tenth of it as a rule; the error (root mean square) is about half of that of `fma`. Many rows take about half the time, few
+      rows up to four times as long. Without AMX it is slow, and there for comparison.
+    - `auto`, the default: with AMX `split` where B has 196,608 elements or more, but for layers (`nn.Linear` and its input's gradient),
+      whose batch may be one row; else, and always without AMX, `fma`.
+
+    The choice never looks at m, so a row has the same bits alone and among others. Where pieces would lose something `split` computes a
+    row by `fma` again: operands that are not finite, results that overflow, rows or columns whose largest is below 2⁻⁸⁰, or two of them
+    that multiply to less than 2⁻⁹⁰. Beside a larger one in its row, an element below 2⁻¹⁰² may be off by 2⁻¹²⁶.
+
+    Without the C kernels there is one way, and this changes nothing.
+
+    On a CPU with AMX (`cafe.show_config()` says `amx`) `split` trains layers that see many rows faster than `auto`.
+
+    Raises: Error for an unknown name.
+
+    >>> import cafe
+    >>> before = cafe.get_matmul_algorithm()
+    >>> cafe.set_matmul_algorithm("fma")
+    >>> cafe.get_matmul_algorithm()
+    'fma'
+    >>> cafe.set_matmul_algorithm(before)
+    """
+    _ffi.set_matmul_algorithm(name)
+
+
 def show_config() -> None:
     """Prints the configuration: what to look at first when numbers or times surprise, and what a report of a fault needs.
 

@@ -8,11 +8,17 @@
 #if CAFE_HAVE_AVX2
 #include <cpuid.h>
 #endif
+#if CAFE_HAVE_AMX
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static const struct cafe_isa *chosen = &cafe_isa_generic;
 const struct cafe_table_f32 *cafe_f32 = &cafe_table_f32_generic;
 const struct cafe_table_f64 *cafe_f64 = &cafe_table_f64_generic;
 const struct cafe_table_any *cafe_any = &cafe_table_any_generic;
+cafe_split *cafe_split_f32;
+int cafe_has_tiles;
 
 static int has_generic(void) { return 1; }
 
@@ -32,6 +38,16 @@ static int has_avx512(void) {
 }
 #endif
 
+#if CAFE_HAVE_AMX
+/* Intel servers since Sapphire Rapids (2023), under a Linux that lets this process use them (5.16; by now, or on being asked). */
+static int has_amx(void) {
+    enum { TILE = 1 << 24, BF16 = 1 << 22, ASK = 0x1023, TILES = 18 }; /* of CPUID 7; ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA */
+    unsigned a, b, c, d;
+    const int there = has_avx512() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & TILE && d & BF16;
+    return there && syscall(SYS_arch_prctl, ASK, TILES) == 0;
+}
+#endif
+
 /* From what anyone has to the best. avx2x2 is for tests: the order of the list keeps it from being chosen unasked. */
 static const struct { const struct cafe_isa *isa; int (*supported)(void); } known[] = {
 #if CAFE_HAVE_AVX2
@@ -43,6 +59,9 @@ static const struct { const struct cafe_isa *isa; int (*supported)(void); } know
 #endif
 #if CAFE_HAVE_AVX512
     {&cafe_isa_avx512, has_avx512},
+#endif
+#if CAFE_HAVE_AMX
+    {&cafe_isa_amx, has_amx},
 #endif
 };
 enum { KNOWN = sizeof known / sizeof known[0] };
@@ -56,6 +75,8 @@ int cafe_select_isa(const char *name) {
     cafe_f32 = found->f32;
     cafe_f64 = found->f64;
     cafe_any = found->any;
+    cafe_split_f32 = found->split;
+    cafe_has_tiles = found->tiles;
     return CAFE_OK;
 }
 

@@ -30,12 +30,17 @@ struct cafe_table_any {
 };
 #undef KERNEL_ROW
 
+/* matmul in pieces (bodies/split.inc). */
+typedef void cafe_split(float *c, const float *a, const float *b, const float *bias, const struct cafe_matmul *p, float *scratch);
+
 /* An instruction set: its name, whether this CPU has it, its tables. */
 struct cafe_isa {
     const char *name;
     const struct cafe_table_f32 *f32;
     const struct cafe_table_f64 *f64;
     const struct cafe_table_any *any;
+    cafe_split *split; /* bodies/split.inc; quick where `tiles` are hardware */
+    int tiles;
 };
 
 extern const struct cafe_isa cafe_isa_generic;
@@ -47,11 +52,19 @@ extern const struct cafe_isa cafe_isa_avx2, cafe_isa_avx2x2;
 #endif
 #if CAFE_HAVE_AVX512
 extern const struct cafe_isa cafe_isa_avx512;
+extern const struct cafe_table_f32 cafe_table_f32_avx512;
+extern const struct cafe_table_f64 cafe_table_f64_avx512;
+extern const struct cafe_table_any cafe_table_any_avx512;
+#endif
+#if CAFE_HAVE_AMX
+extern const struct cafe_isa cafe_isa_amx;
 #endif
 
 /* The chosen ones; the generic ones before cafe_select_isa. */
 extern const struct cafe_table_f32 *cafe_f32;
 extern const struct cafe_table_f64 *cafe_f64;
 extern const struct cafe_table_any *cafe_any;
+extern cafe_split *cafe_split_f32;
+extern int cafe_has_tiles;
 
 #endif

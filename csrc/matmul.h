@@ -14,6 +14,7 @@ struct cafe_matmul {
     int64_t a_row, a_col, b_row, b_col, c_row, bias_col;
     int then;
     void (*widen)(void *y, const void *x, int64_t n);
+    int steady; /* A's rows are a layer's batch: alone or many, they are to take no longer than they must (matmul.c) */
 };
 
 /* Scratch for one call of a body, in bytes: packed blocks of A and B, and some columns of B widened. A huge page. */

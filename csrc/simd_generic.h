@@ -42,6 +42,19 @@ FN void f32_store_f16(uint16_t *p, f32_vec a) { EACH p[i] = cafe_to_f16(a.x[i]);
 FN void f32_store_bf16(uint16_t *p, f32_vec a) { EACH p[i] = cafe_to_bf16(a.x[i]); }
 FN void f32_store_f16_part(uint16_t *p, f32_vec a, int64_t n) { EACH if (i < n) p[i] = cafe_to_f16(a.x[i]); }
 FN void f32_store_bf16_part(uint16_t *p, f32_vec a, int64_t n) { EACH if (i < n) p[i] = cafe_to_bf16(a.x[i]); }
+FN f32_vec f32_bf16(f32_vec a) {
+    uint32_t u[8];
+    memcpy(u, a.x, sizeof u);
+    EACH u[i] = (u[i] + 0x8000u) & 0xffff0000u;
+    memcpy(a.x, u, sizeof u);
+    return a;
+}
+FN void f32_store_pairs(void *p, f32_vec a, f32_vec b) {
+    uint32_t u[8], v[8];
+    memcpy(u, a.x, sizeof u), memcpy(v, b.x, sizeof v);
+    EACH v[i] |= u[i] >> 16;
+    memcpy(p, v, sizeof v);
+}
 #undef EACH
 
 FN f64_vec f32_widen_lo(f32_vec a) { f64_vec r; for (int i = 0; i < 4; i++) r.x[i] = a.x[i]; return r; }

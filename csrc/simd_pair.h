@@ -36,6 +36,9 @@ HALF_KIND(f16)
 HALF_KIND(bf16)
 #undef HALF_KIND
 
+FN f32_vec f32_bf16(f32_vec a) { return (f32_vec){half32_bf16(a.lo), half32_bf16(a.hi)}; }
+FN void f32_store_pairs(void *p, f32_vec a, f32_vec b) { half32_store_pairs(p, a.lo, b.lo), half32_store_pairs((char *)p + 32, a.hi, b.hi); }
+
 FN f64_vec f32_widen_lo(f32_vec a) { return (f64_vec){half32_widen_lo(a.lo), half32_widen_hi(a.lo)}; }
 FN f64_vec f32_widen_hi(f32_vec a) { return (f64_vec){half32_widen_lo(a.hi), half32_widen_hi(a.hi)}; }
 FN f32_vec f32_narrow(f64_vec lo, f64_vec hi) { return (f32_vec){half32_narrow(lo.lo, lo.hi), half32_narrow(hi.lo, hi.hi)}; }

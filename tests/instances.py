@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cafe
 from cafe.dtype import Array
 from cafe.kernels import _ffi
 
@@ -39,6 +40,17 @@ def threads(n: int) -> Iterator[None]:
         yield
     finally:
         _ffi.set_num_threads(before)
+
+
+@contextmanager
+def products_by(name: str) -> Iterator[None]:
+    """Has products of matrices go this way inside."""
+    before = cafe.get_matmul_algorithm()
+    cafe.set_matmul_algorithm(name)
+    try:
+        yield
+    finally:
+        cafe.set_matmul_algorithm(before)
 
 
 def as_bytes(value: Any) -> list[bytes]:

@@ -19,7 +19,7 @@ import pytest
 from cafe.kernels import _ffi
 
 HERE = pathlib.Path(__file__).resolve().parent
-ISAS = ["generic", "avx2", "avx2x2", "avx512"]
+ISAS = ["generic", "avx2", "avx2x2", "avx512", "amx"]
 CHECKS = list(extension_checks.CHECKS)
 
 needs_c = pytest.mark.skipif(_ffi.BACKEND != "c", reason="there is no extension")

@@ -67,6 +67,8 @@ _cafe, _missing = _import_extension()
 
 Kernel: TypeAlias = Callable[..., Any]
 
+_MATMUL = ("auto", "fma", "split")  # as csrc/api/layers.h counts them
+
 F32 = np.dtype(np.float32)
 F64 = np.dtype(np.float64)
 F16, BF16 = DType.F16.numpy, DType.BF16.numpy
@@ -212,6 +214,22 @@ def set_num_threads(n: int) -> None:
         raise Error(f"set_num_threads: expected at least 1, got {n}")
     if lib is not None:
         lib.cafe_set_num_threads(n)
+
+
+def matmul_algorithm() -> str:
+    """What `set_matmul_algorithm` has set; `fma` without the extension, whatever was."""
+    return _MATMUL[lib.cafe_get_matmul_algorithm()] if lib is not None else "fma"
+
+
+def set_matmul_algorithm(name: str) -> None:
+    """Has products of F32 go this way, in the whole process.
+
+    Raises: Error for an unknown name.
+    """
+    if name not in _MATMUL:
+        raise Error(f"set_matmul_algorithm: unknown algorithm `{name}`").help("one of " + ", ".join(_MATMUL))
+    if lib is not None:
+        lib.cafe_set_matmul_algorithm(_MATMUL.index(name))
 
 
 def _select_isa() -> None:

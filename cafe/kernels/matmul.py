@@ -114,8 +114,8 @@ def _matmul_batch(a: Array, b: Array) -> Array:
 # -- F16 and BF16, which C takes where they lie without gaps
 
 
-def _linear_halves(x: Array, w: Array, b: Array | None, then: str = "") -> Array:
-    """As linear, of matrices."""
+def _linear_halves(x: Array, w: Array, b: Array | None, then: str = "", layer: bool = True) -> Array:
+    """As linear, of matrices; the product alone where it is no layer's (`cafe.set_matmul_algorithm`)."""
     dtype, (m, k), n = x.dtype, x.shape, w.shape[0]
     if not (x.flags.c_contiguous or x.flags.f_contiguous):
         x = memory.dense(x)
@@ -126,13 +126,13 @@ def _linear_halves(x: Array, w: Array, b: Array | None, then: str = "") -> Array
     bias = _ffi.NULL if b is None else b if b.flags.c_contiguous else b.copy()
     strides = [stride // 2 for stride in (*x.strides, *w.strides)]
     f, function = _LINEAR_HALVES[dtype], _THEN[then]
-    _ffi.check(f(y, work, _ffi.strided(x), _ffi.strided(w), bias, function, m, k, n, *strides))
+    _ffi.check(f(y, work, _ffi.strided(x), _ffi.strided(w), bias, function, m, k, n, *strides, layer))
     return y
 
 
 def _matmul_halves(a: Array, b: Array) -> Array:
     if a.ndim == 2 and b.ndim == 2 and a.shape[1] == b.shape[0]:
-        return _linear_halves(a, b.T, None)
+        return _linear_halves(a, b.T, None, layer=False)
     batch, (m, k), (rows, n) = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2:], b.shape[-2:]
     if k != rows:
         return twins.matmul(a.astype(np.float32), b.astype(np.float32))  # which raises

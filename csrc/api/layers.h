@@ -96,6 +96,12 @@ int cafe_matmul_batch_f32(float *c, const float *a, const float *b, int64_t m, i
 int cafe_matmul_batch_f64(double *c, const double *a, const double *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col,
                           int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
 
+/* Which way products of f32 go, in the whole process: chains of FMAs, sums of pieces where k and n are 64 or more (bodies/split.inc), or what
+ * is quick here. */
+enum { CAFE_MATMUL_AUTO, CAFE_MATMUL_FMA, CAFE_MATMUL_SPLIT };
+void cafe_set_matmul_algorithm(int algorithm);
+int cafe_get_matmul_algorithm(void);
+
 /* y (m, n) = x (m, k) transposed w (n, k), plus bias (n) where it is not NULL, and `then` of that, with the bits of the function on
  * its own: IDENTITY, RELU, TANH, SIGMOID, SILU, GELU or GELU_ERF. X and w have any strides. */
 int cafe_linear_f32(float *y, const float *x, const float *w, const float *bias, int then, int64_t m, int64_t k, int64_t n,
@@ -105,11 +111,11 @@ int cafe_linear_f64(double *y, const double *x, const double *w, const double *b
 
 /* linear and matmul_batch for F16 and BF16: the result for f32, rounded once. X, and A and B, lie without gaps, in any order of dims; of a_size
  * and b_size elements, 1 where a dim is repeated. A row or a column of w lies without gaps; w is widened as it is read. `work` holds m (k + n) + n
- * floats, or a_size + b_size and C's. */
+ * floats, or a_size + b_size and C's. `steady`: as a layer's product, which AUTO leaves to chains. */
 int cafe_linear_f16(uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, int then, int64_t m, int64_t k,
-                    int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
+                    int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col, int steady);
 int cafe_linear_bf16(uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, int then, int64_t m, int64_t k,
-                     int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col);
+                     int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col, int steady);
 int cafe_matmul_batch_f16(uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size, int64_t m, int64_t k,
                           int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t rank, const int64_t *batch);
 int cafe_matmul_batch_bf16(uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size, int64_t m, int64_t k,
