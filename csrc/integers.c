@@ -32,7 +32,8 @@ static const char *operand(const struct integers *c, int k, const struct cafe_wa
     return buffer;
 }
 
-/* Elements from `at` on that the operands have in one piece: of a row of the last axis, as many as a buffer takes if one stands still along it. */
+/* Elements from `at` on that the operands have in one piece: of a row of the last axis, or as many as a buffer takes if one stands still
+ * along it. */
 static int64_t piece(const struct integers *c, const struct cafe_walk *w, int64_t left) {
     int last = c->s.ndim - 1, both = c->s.stride[0][last] && c->s.stride[1][last];
     int64_t n = c->s.by_rows ? cafe_min(left, c->s.shape[last] - w->index[last]) : left;
@@ -73,8 +74,8 @@ int cafe_integers_binary(int kind, int op, void *y, const void *a, const void *b
     return atomic_load(&c.status);
 }
 
-void cafe_integers_compare(int kind, int op, uint8_t *y, const void *a, const void *b, int ndim, const int64_t *shape, const int64_t *a_strides,
-                           const int64_t *b_strides) {
+void cafe_integers_compare(int kind, int op, uint8_t *y, const void *a, const void *b, int ndim, const int64_t *shape,
+                           const int64_t *a_strides, const int64_t *b_strides) {
     int64_t size = cafe_id_size(kind);
     struct integers c = {.kind = kind, .op = op, .size = size, .result = 1, .y = (char *)y, .a = a, .b = b,
                          .s = cafe_strided_join(ndim, shape, a_strides, b_strides, size)};
@@ -202,8 +203,13 @@ static int extreme(int kind, void *y, const void *x, int64_t outer, int64_t n, i
     return CAFE_OK;
 }
 
-int cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) { return extreme(kind, y, x, outer, n, inner, 0); }
-int cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) { return extreme(kind, y, x, outer, n, inner, 1); }
+int cafe_integers_max(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) {
+    return extreme(kind, y, x, outer, n, inner, 0);
+}
+
+int cafe_integers_min(int kind, void *y, const void *x, int64_t outer, int64_t n, int64_t inner) {
+    return extreme(kind, y, x, outer, n, inner, 1);
+}
 
 static void choose_task(void *context, int64_t begin, int64_t end) {
     struct integers *c = context;

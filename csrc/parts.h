@@ -1,5 +1,5 @@
-/* An array of shape (outer, n, inner) that is walked along n, in parts that are the items of cafe_for: `block` of n times `strip` columns of
- * inner. Where inner is 1 a part is a run of a row; where n is one block it is the whole row, or a whole strip. */
+/* An array of shape (outer, n, inner) that is walked along n, in parts that are the items of cafe_for: `block` of n times `strip` columns
+ * of inner. Where inner is 1 a part is a run of a row; where n is one block it is the whole row, or a whole strip. */
 #ifndef CAFE_PARTS_H
 #define CAFE_PARTS_H
 
