@@ -47,6 +47,15 @@ static int64_t conv_parts(int64_t items, int64_t most) {
     return best;
 }
 
+/* Images that are one matrix together, about a block of places. */
+static int64_t conv_together(const struct cafe_conv *p) {
+    const int64_t places = p->oh * p->ow, images = places ? (CAFE_CONV_PLACES + places / 2) / places : 1;
+    return cafe_min(p->n, images > 1 ? images : 1);
+}
+
+/* What their product packs: some of w, and so many columns. */
+static int64_t conv_multiply_size(int64_t columns) { return (cafe_ceil_div(columns, CAFE_CONV_PANEL) + 3) * PANEL + 6 * SLACK; }
+
 /* How many items make even work for the threads there are. Cutting the forward into more or fewer does not show in its bits. */
 static int64_t conv_items(void) {
     int64_t threads = cafe_get_num_threads();
@@ -252,8 +261,7 @@ static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
     const int product = ENTRY(conv_multiplies)(p), direct = ENTRY(conv_choose)(p) == TABLE->conv_direct, patches = !product && !direct;
     call->cut = cafe_conv_cut(p, direct && c == 1 ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
     const int64_t blocks = p->groups * call->cut.down * call->cut.across, wanted = conv_items();
-    const int64_t together = cafe_min(p->n, (CAFE_CONV_PLACES + places / 2) / places);
-    call->images = product ? together : patches ? cafe_min(together, p->n * blocks / wanted) : 1;
+    call->images = product ? conv_together(p) : patches ? cafe_min(conv_together(p), p->n * blocks / wanted) : 1;
     call->images = call->images < 1 ? 1 : call->images;
     const int64_t items = cafe_ceil_div(p->n, call->images) * blocks;
     call->m = items < wanted ? cafe_min(m, cafe_ceil_div(cafe_ceil_div(m * items, wanted), ROWS) * ROWS) : m;
@@ -262,7 +270,7 @@ static int ENTRY(conv_run)(struct ENTRY(conv_call) *call) {
     call->scratch = CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T);
     if (direct) call->scratch = conv_window_size(p, call->cut, c) + 2 * (c * taps + 2 * SLACK);
     if (patches) call->scratch = conv_window_size(p, call->cut, call->images * conv_channels_of(p, 192)) + PANEL + 4 * SLACK;
-    if (product && call->images > 1) call->scratch = cafe_ceil_div(call->images * places, CAFE_CONV_PANEL) * PANEL + 3 * PANEL + 4 * SLACK;
+    if (product && call->images > 1) call->scratch = conv_multiply_size(call->images * places);
     if (!direct && call->images > 1) call->scratch += call->m * call->images * places;
     cafe_for(items * call->parts, 1, p->n * p->o * places * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_task), call);
     return atomic_load(&call->status);
@@ -305,17 +313,19 @@ int ENTRY(conv_norm)(T *y, const T *x, const T *w, const T *bias, T *work, const
 
 /* ---- the gradient of the input ---- */
 
-/* Items: images, groups, and within a group runs of `m` channels in. */
+/* Items: runs of images, groups, and within a group runs of `m` channels in. */
 static void ENTRY(conv_input_grad_task)(void *context, int64_t begin, int64_t end) {
     struct ENTRY(conv_call) *call = context;
     const struct cafe_conv *p = &call->p;
     const int64_t m = p->o / p->groups, c = p->c / p->groups, taps = p->kh * p->kw, places = p->oh * p->ow;
     T *scratch = ENTRY(conv_scratch)(call);
     for (int64_t i = begin; scratch && i < end; i++) {
-        int64_t first = i % call->parts * call->m, plane = i / call->parts, n = cafe_min(call->m, c - first);
-        T *dx = call->y + (plane * c + first) * p->h * p->w;
-        const T *dy = call->x + plane * m * places, *w = call->w + (plane % p->groups * m * c + first) * taps;
+        int64_t first = i % call->parts * call->m, group = i / call->parts % p->groups, image = i / call->parts / p->groups * call->images;
+        int64_t n = cafe_min(call->m, c - first), images = cafe_min(call->images, p->n - image);
+        T *dx = call->y + (image * p->c + group * c + first) * p->h * p->w;
+        const T *dy = call->x + (image * p->o + group * m) * places, *w = call->w + (group * m * c + first) * taps;
         if (cafe_conv_is_direct(p)) TABLE->conv_direct_input_grad(dx, dy, w, p, scratch);
+        else if (images > 1) TABLE->conv_input_grad_images(dx, dy, w, n, images, p, scratch);
         else TABLE->conv_input_grad(dx, dy, w, n, p, scratch);
     }
 }
@@ -363,7 +373,10 @@ int ENTRY(conv_input_grad)(T *dx, const T *dy, const T *w, T *work, const int64_
     call.scratch = conv_window_size(p, all, call.m);
     if (cafe_conv_is_direct(p)) call.scratch += conv_gather_size(p);
     else call.scratch += CAFE_MATMUL_SCRATCH / (int64_t)sizeof(T) + call.m * taps * call.cut.rows * call.cut.cols + 2 * SLACK;
-    cafe_for(p->n * p->groups * call.parts, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_input_grad_task), &call);
+    call.images = cafe_conv_is_direct(p) ? 1 : conv_together(p);
+    const int64_t columns = call.images * p->oh * p->ow, items = cafe_ceil_div(p->n, call.images) * p->groups * call.parts;
+    if (call.images > 1) call.scratch += call.m * taps * columns + conv_multiply_size(columns);
+    cafe_for(items, 1, p->n * p->o * p->oh * p->ow * c * taps, CAFE_SERIAL_FMA, ENTRY(conv_input_grad_task), &call);
     return atomic_load(&call.status);
 }
 
