@@ -248,7 +248,7 @@ static int ENTRY(conv_is_of_points)(const struct cafe_conv *p) { return ENTRY(co
 
 static int ENTRY(conv_of_points)(struct ENTRY(conv_call) *call) {
     const struct cafe_conv *p = &call->p;
-    const int status = ENTRY(matmul)(call->y, call->x, call->w, p->n, p->c, p->o, p->c, 1, call->w_col, call->w_row);
+    const int status = ENTRY(matmul_chains)(call->y, call->x, call->w, p->n, p->c, p->o, p->c, 1, call->w_col, call->w_row, 0, NULL);
     if (call->bias || call->then) cafe_for(p->n, 1, p->n * p->o, CAFE_SERIAL_CHEAP, ENTRY(conv_after_task), call);
     return status;
 }
@@ -282,7 +282,7 @@ static int ENTRY(conv_of_patches)(struct ENTRY(conv_call) *call, T *cols, const 
     const int64_t m = p->o / p->groups, depth = p->c / p->groups * p->kh * p->kw, places = p->oh * p->ow;
     const int64_t batch[6] = {p->n, p->groups, 0, m * depth, p->groups * depth * places, depth * places};
     int status = ENTRY(im2col)(cols, call->x, geometry);
-    if (status == CAFE_OK) status = ENTRY(matmul_batch)(call->y, call->w, cols, m, depth, places, depth, 1, places, 1, 2, batch);
+    if (status == CAFE_OK) status = ENTRY(matmul_chains)(call->y, call->w, cols, m, depth, places, depth, 1, places, 1, 2, batch);
     if (call->bias || call->then) cafe_for(p->n, 1, p->n * p->o * places, CAFE_SERIAL_CHEAP, ENTRY(conv_after_task), call);
     return status;
 }
@@ -428,7 +428,7 @@ int ENTRY(conv_weight_grad)(T *dw, const T *dy, const T *x, T *work, const int64
     }
     const enum cafe_winograd_kind kind = conv_winograd(p, sizeof(T), 0);
     if (kind) return ENTRY(winograd_weight_grad)(dw, dy, x, work, p, kind);
-    if (ENTRY(conv_is_of_points)(p)) return ENTRY(matmul)(dw, dy, x, p->o, p->n, p->c, 1, p->o, p->c, 1);
+    if (ENTRY(conv_is_of_points)(p)) return ENTRY(matmul_chains)(dw, dy, x, p->o, p->n, p->c, 1, p->o, p->c, 1, 0, NULL);
     call.g = conv_grains(p);
     call.cut = cafe_conv_cut(p, cafe_conv_is_three(p) ? CAFE_CONV_NEAR : CAFE_CONV_PLACES);
     call.scratch = call.g.depth * (192 + 2) + PANEL + 8 * SLACK;

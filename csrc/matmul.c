@@ -59,7 +59,7 @@ int cafe_get_matmul_algorithm(void) { return atomic_load(&matmul_algorithm); }
 static int matmul_is_split(const struct cafe_matmul *p) {
     enum { SIDE = 64, LARGE_B = 192 << 10 }; /* elements */
     const int algorithm = cafe_get_matmul_algorithm();
-    if (algorithm == CAFE_MATMUL_FMA || p->k < SIDE || p->n < SIDE) return 0;
+    if (algorithm == CAFE_MATMUL_FMA || p->steady == CAFE_ALWAYS || p->k < SIDE || p->n < SIDE) return 0;
     return algorithm == CAFE_MATMUL_SPLIT || (cafe_has_tiles && !p->steady && p->k * p->n >= LARGE_B);
 }
 
@@ -108,7 +108,8 @@ static int matmul_batch_halves(int to, int from, uint16_t *c, float *work, const
     int cafe_linear_##kind(uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, int then, int64_t m,        \
                            int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row, int64_t w_col, int steady) {                 \
         return matmul_halves(CAFE_F32_##KIND, CAFE_##KIND##_F32, y, work, x, w, bias,                                                      \
-                             (struct cafe_matmul){m, k, n, x_row, x_col, w_col, w_row, n, 1, then, cafe_any->cast_##kind##_f32, steady});          \
+                             (struct cafe_matmul){m, k, n, x_row, x_col, w_col, w_row, n, 1, then, cafe_any->cast_##kind##_f32,             \
+                                                    steady ? CAFE_UNLESS_ASKED : CAFE_ANY_WAY});                                                \
     }                                                                                                                                      \
     int cafe_matmul_batch_##kind(uint16_t *c, float *work, const uint16_t *a, const uint16_t *b, int64_t a_size, int64_t b_size, int64_t m,  \
                                  int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col, int64_t rank,           \
@@ -228,7 +229,7 @@ static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) 
 }
 
 int ENTRY(matmul)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col) {
-    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY, NULL, 0}};
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY, NULL, CAFE_ANY_WAY}};
     return ENTRY(matmul_run)(&call, 1);
 }
 
@@ -239,9 +240,16 @@ int ENTRY(matmul_batch)(T *c, const T *a, const T *b, int64_t m, int64_t k, int6
     return ENTRY(matmul_run)(&call, matmul_matrices(rank, batch));
 }
 
+int ENTRY(matmul_chains)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col,
+                         int64_t rank, const int64_t *batch) {
+    struct ENTRY(matmul_call) call = {.c = c, .a = a, .b = b, .p = {m, k, n, a_row, a_col, b_row, b_col, n, 1, CAFE_IDENTITY, NULL, CAFE_ALWAYS}};
+    call.rank = rank, call.batch = batch, call.a_batch = batch + rank, call.b_batch = batch + 2 * rank;
+    return ENTRY(matmul_run)(&call, matmul_matrices(rank, batch));
+}
+
 int ENTRY(linear)(T *y, const T *x, const T *w, const T *bias, int then, int64_t m, int64_t k, int64_t n, int64_t x_row, int64_t x_col, int64_t w_row,
                   int64_t w_col) {
-    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n, 1, then, NULL, 1}};
+    struct ENTRY(matmul_call) call = {.c = y, .a = x, .b = w, .bias = bias, .p = {m, k, n, x_row, x_col, w_col, w_row, n, 1, then, NULL, CAFE_UNLESS_ASKED}};
     return ENTRY(matmul_run)(&call, 1);
 }
 

@@ -14,7 +14,7 @@ struct cafe_matmul {
     int64_t a_row, a_col, b_row, b_col, c_row, bias_col;
     int then;
     void (*widen)(void *y, const void *x, int64_t n);
-    int steady; /* A's rows are a layer's batch: alone or many, they are to take no longer than they must (matmul.c) */
+    enum { CAFE_ANY_WAY, CAFE_UNLESS_ASKED, CAFE_ALWAYS } steady; /* when it goes by chains: a layer's rows may be few, a convolution has its bits */
 };
 
 /* Scratch for one call of a body, in bytes: packed blocks of A and B, and some columns of B widened. A huge page. */
@@ -24,5 +24,11 @@ enum { CAFE_MATMUL_SCRATCH = 2 << 20 };
  * largest error is twice PyTorch's. */
 enum { CAFE_MATMUL_DEPTH = 192 };
 static inline int64_t cafe_matmul_blocks(int64_t k) { return k > CAFE_MATMUL_DEPTH ? cafe_ceil_div(k, CAFE_MATMUL_DEPTH) : 1; }
+
+/* matmul_batch by chains, whatever is asked for. */
+int cafe_matmul_chains_f32(float *c, const float *a, const float *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row,
+                           int64_t b_col, int64_t rank, const int64_t *batch);
+int cafe_matmul_chains_f64(double *c, const double *a, const double *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row,
+                           int64_t b_col, int64_t rank, const int64_t *batch);
 
 #endif
