@@ -111,11 +111,18 @@ def _ratio(got: dict[str, Any] | None, our_clean: int) -> str:
     return f"{got['ratio']:.2f}{_doubt(got['clean'], our_clean)}"
 
 
+_GOALS = {"goal": "torch", "goal_kept": "torch kept", "goal_fused": "torch fused"}
+
+
 def missed(row: dict[str, Any]) -> bool:
     """Whether cafe was timed and a goal of the row is not reached."""
-    pairs = (("goal", "torch"), ("goal_kept", "torch kept"), ("goal_fused", "torch fused"))
-    ratios = [(row[goal], row["libraries"].get(peer, {}).get("ratio")) for goal, peer in pairs]
-    return any(goal is not None and ratio is not None and ratio > goal for goal, ratio in ratios)
+    return bool(misses(row))
+
+
+def misses(row: dict[str, Any]) -> list[tuple[str, float, float]]:
+    """The goals of the row that are not reached: beside which peer, cafe's time over that one's, and what it may be at most."""
+    ratios = [(peer, row["libraries"].get(peer, {}).get("ratio"), row[goal]) for goal, peer in _GOALS.items()]
+    return [(peer, ratio, goal) for peer, ratio, goal in ratios if goal is not None and ratio is not None and ratio > goal]
 
 
 def _goal(row: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ pytest.importorskip("scipy", reason="the bench's references need SciPy")
 
 from bench import __main__ as command  # noqa: E402
 from bench import harness, report, row  # noqa: E402
+from bench import misses as missed_rows  # noqa: E402
 from bench.check import as_arrays, deviation  # noqa: E402
 from bench.peers import Gone, Peer  # noqa: E402
 from bench.plain import as_bf16  # noqa: E402
@@ -351,3 +352,13 @@ def test_names_are_their_rows_own() -> None:
         names = [each.name for each in row.rows_of(family)]
         assert len(set(names)) == len(names)
         assert all(row.find(family, name).name == name for name in names)
+
+
+def test_the_table_of_misses_has_the_rows_that_miss_and_no_others() -> None:
+    def one(name: str, ratio: float, kept: float) -> dict[str, Any]:
+        ran = {"cafe": {"of_limit": 0.5}, "torch": {"ratio": ratio}, "torch kept": {"ratio": kept}}
+        return {"name": name, "goal": 0.6, "goal_kept": 0.9, "goal_fused": None, "libraries": ran}
+
+    lines = missed_rows.table({"rows": [one("good", 0.6, 0.9), one("bad", 0.75, 0.5), one("both", 0.7, 1.0)]}).splitlines()
+
+    assert lines[2:] == ["| bad | 0.75 (0.60) | 50 % |", "| both | 0.70 (0.60), 1.00 kept (0.90) | 50 % |"]

@@ -1,7 +1,8 @@
 """Matrix products and the fused linear layer (floor 1): F32 and F64, any strides; in C F16 and BF16, summed in F32, rounded once.
 
 An element's order of summation depends on k alone: K falls into ⌈k / 192⌉ even blocks, a chain of FMAs in each, the blocks' sums are
-added in order. So a row has the same bits alone and in a batch, on one thread and on many.
+added in order. Where a CPU has AMX, large products go in pieces of bfloat16 instead (`cafe.set_matmul_algorithm`), whose order depends on k
+alone as well. So a row has the same bits alone and in a batch, on one thread and on many.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _THEN[""] = _THEN["identity"]
 def matmul(a: Array, b: Array) -> Array:
     """c[…, i, j] = Σₖ a[…, i, k] b[…, k, j]; batch dims broadcast; zeros where k is empty.
 
-    Bound: k · eps · (|a| @ |b|), elementwise.
+    Bound: k · eps · (|a| @ |b|), elementwise; in pieces, elements below 2⁻¹⁰² count as off by 2⁻¹²⁶ beside larger ones.
     """
     c: Array | None = _matmul(a, b)
     if c is not None:
