@@ -100,15 +100,15 @@ def get_matmul_algorithm() -> str:
 
 
 def set_matmul_algorithm(name: str) -> None:
-    """Has every product of F32 from here on, in the whole process, go this way.
+    """Has products of F32, of matrices and of linear layers, go this way from here on, in the whole process.
 
     name: one of
 
     - `fma`: an element is a sum of chains of fused multiply-adds.
     - `split`: where k and n of `(m, k) × (k, n)` are 64 or more, elements of both sides are split into three bfloat16 each, exactly, and
       the six largest products of these are summed in F32: CPUs with AMX do that in hardware. What is left out is at most 2⁻²³ of each
-      |a b|, a tenth of it as a rule; the error (root mean square) is about half of that of `fma`. Many rows take about half the time, few
-      rows up to four times as long. Without AMX it is slow, and there for comparison.
+      |a b|, a tenth of it as a rule; the error (root mean square) is about half of that of `fma`. Many rows take 0.6 to 0.7 of the time,
+      few rows up to four times as long. Without AMX it is slow, and there for comparison.
     - `auto`, the default: with AMX `split` where B has 196,608 elements or more, but for layers (`nn.Linear` and its input's gradient),
       whose batch may be one row; else, and always without AMX, `fma`.
 
@@ -116,7 +116,8 @@ def set_matmul_algorithm(name: str) -> None:
     row by `fma` again: operands that are not finite, results that overflow, rows or columns whose largest is below 2⁻⁸⁰, or two of them
     that multiply to less than 2⁻⁹⁰. Beside a larger one in its row, an element below 2⁻¹⁰² may be off by 2⁻¹²⁶.
 
-    Without the C kernels there is one way, and this changes nothing.
+    F16 and BF16 are multiplied as F32 and follow. Convolutions, attention and what a recurrent layer does at a step keep to `fma`. Without
+    the C kernels there is one way, and this changes nothing.
 
     On a CPU with AMX (`cafe.show_config()` says `amx`) `split` trains layers that see many rows faster than `auto`.
 

@@ -4,6 +4,8 @@
 #include "strided.h"
 #include "threads.h"
 
+enum { POWF = -1 }; /* beside the ops of cafe_unary, for a power with a number */
+
 struct half_call {
     void (*widen)(void *y, const void *x, int64_t n), (*narrow)(void *y, const void *x, int64_t n);
     int op, fixed;
@@ -19,18 +21,8 @@ static void half_unary_task(void *context, int64_t begin, int64_t end) {
     for (int64_t i = begin, n; i < end; i += n) {
         n = cafe_min(end - i, CAFE_STRIDED_BLOCK);
         c->widen(x, c->a + i, n);
-        cafe_f32->unary(c->op, x, x, n, c->first, c->second, 0);
-        c->narrow(c->y + i, x, n);
-    }
-}
-
-static void half_powf_task(void *context, int64_t begin, int64_t end) {
-    struct half_call *c = context;
-    float x[CAFE_STRIDED_BLOCK];
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = cafe_min(end - i, CAFE_STRIDED_BLOCK);
-        c->widen(x, c->a + i, n);
-        cafe_any->powf_f32(x, x, n, c->first);
+        if (c->op == POWF) cafe_any->powf_f32(x, x, n, c->first);
+        else cafe_f32->unary(c->op, x, x, n, c->first, c->second, 0);
         c->narrow(c->y + i, x, n);
     }
 }
@@ -66,7 +58,7 @@ static void half_strided_task(void *context, int64_t begin, int64_t end) {
 }
 
 static void half_unary(struct half_call c, int64_t n) {
-    cafe_for(n, CAFE_GRAIN, n, c.op < CAFE_EXP ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, half_unary_task, &c);
+    cafe_for(n, CAFE_GRAIN, n, c.op < CAFE_EXP && c.op != POWF ? CAFE_SERIAL_CHEAP : CAFE_SERIAL_EXP, half_unary_task, &c);
 }
 
 static void half_binary(struct half_call c, int64_t n) {
@@ -78,14 +70,12 @@ static void half_strided(struct half_call c, int ndim, const int64_t *shape, con
     cafe_for(c.s.total, CAFE_GRAIN, c.s.total, CAFE_SERIAL_CHEAP, half_strided_task, &c);
 }
 
-static void half_powf(struct half_call c, int64_t n) { cafe_for(n, CAFE_GRAIN, n, CAFE_SERIAL_EXP, half_powf_task, &c); }
-
 #define KIND(kind)                                                                                                                   \
     void cafe_unary_##kind(int op, uint16_t *y, const uint16_t *x, int64_t n, double a, double b) {                                  \
         half_unary((struct half_call){cafe_any->cast_##kind##_f32, cafe_any->cast_f32_##kind, op, 0, y, x, 0, a, b, {0}}, n);        \
     }                                                                                                                                \
     void cafe_powf_##kind(uint16_t *y, const uint16_t *x, int64_t n, double e) {                                                     \
-        half_powf((struct half_call){cafe_any->cast_##kind##_f32, cafe_any->cast_f32_##kind, 0, 0, y, x, 0, e, 0, {0}}, n);          \
+        half_unary((struct half_call){cafe_any->cast_##kind##_f32, cafe_any->cast_f32_##kind, POWF, 0, y, x, 0, e, 0, {0}}, n);      \
     }                                                                                                                                \
     void cafe_binary_##kind(int op, uint16_t *y, const uint16_t *a, const uint16_t *b, int64_t n, int fixed) {                       \
         half_binary((struct half_call){cafe_any->cast_##kind##_f32, cafe_any->cast_f32_##kind, op, fixed, y, a, b, 0, 0, {0}}, n);   \

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +32,24 @@ def rerun(file: str, isa: str) -> None:
 
 
 @contextmanager
-def threads(n: int) -> Iterator[None]:
+def _set(read: Callable[[], Any], write: Callable[[Any], None], value: Any) -> Iterator[None]:
+    """Has a setting that value inside."""
+    before = read()
+    write(value)
+    try:
+        yield
+    finally:
+        write(before)
+
+
+def threads(n: int) -> AbstractContextManager[None]:
     """Has the kernels use n threads inside."""
-    before = _ffi.num_threads()
-    _ffi.set_num_threads(n)
-    try:
-        yield
-    finally:
-        _ffi.set_num_threads(before)
+    return _set(_ffi.num_threads, _ffi.set_num_threads, n)
 
 
-@contextmanager
-def products_by(name: str) -> Iterator[None]:
+def products_by(name: str) -> AbstractContextManager[None]:
     """Has products of matrices go this way inside."""
-    before = cafe.get_matmul_algorithm()
-    cafe.set_matmul_algorithm(name)
-    try:
-        yield
-    finally:
-        cafe.set_matmul_algorithm(before)
+    return _set(cafe.get_matmul_algorithm, cafe.set_matmul_algorithm, name)
 
 
 def as_bytes(value: Any) -> list[bytes]:

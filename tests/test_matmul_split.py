@@ -193,6 +193,17 @@ def test_auto_splits_large_products_where_there_are_tiles_but_no_layers() -> Non
         assert as_bytes(gx) == as_bytes(by_chains(g, w))
 
 
+@pytest.mark.parametrize("then", ["product", "layer"])
+def test_auto_gives_a_row_alone_what_it_gets_among_others(then: str) -> None:
+    a, b = pair((40, 384, 520), F32)
+    compute = kernels.matmul if then == "product" else lambda x, y: kernels.linear(x, np.ascontiguousarray(y.T), None)
+
+    with products_by("auto"):
+        whole = compute(a, b)
+        for rows in (1, 2, 16, 17, 33):
+            assert as_bytes(compute(a[5 : 5 + rows], b)) == as_bytes(whole[5 : 5 + rows]), f"{rows} rows"
+
+
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(cafe.Error, match="set_matmul_algorithm: unknown algorithm `tiles`"):
         cafe.set_matmul_algorithm("tiles")

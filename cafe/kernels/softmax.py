@@ -74,8 +74,7 @@ def _forward(f: _ffi.Kernel, x: Array, dim: int) -> Array:
     if shape[dim] == 0:
         raise EmptyTensor("reduce").help(f"softmax over dim {dim} of shape {show(shape)}, which has no elements")
     y = memory.empty(shape, x.dtype)
-    if f(y, x, prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])):
-        raise MemoryError("no memory for a kernel's scratch")
+    _ffi.check(f(y, x, prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])) or 0)
     return y
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from cafe import tape
 from cafe.dtype import Array, DType, dtype_of
 from cafe.errors import Error, helped
-from cafe.kernels import _ffi
+from cafe.kernels.tensors import apply as apply_in_c
 from cafe.ops.base import Op
 from cafe.shape import Shape, shares_memory
 from cafe.tape import Node, Version
@@ -31,7 +31,6 @@ _MEANT = {  # where a number came for a Tensor
     "gather": "the ids come first: `t.gather(ids, dim)`",
     "index-add": "the ids come first: `t.index_add(ids, source, dim)`",
 }
-_apply = _ffi.door("apply")
 _next_id, _numbering = itertools.count(1).__next__, threading.Lock()
 _new = object.__new__
 
@@ -103,9 +102,9 @@ def apply(op: Op, *tensors: Base) -> Tensor:
     [2.0, 2.0]
     """
     try:
-        quick: Tensor | None = _apply(op, tensors)
-        if quick is not None:
-            return quick
+        out: Tensor | None = apply_in_c(op, tensors)
+        if out is not None:
+            return out
         y, node, _ = tape.run(op, tensors)
     except AttributeError:
         if not isinstance(op, Op):

@@ -12,7 +12,7 @@ from cafe.device import Device
 from cafe.dtype import Array, DTypeLike, check_same
 from cafe.errors import CannotSetVar, ShapeMismatchBinaryOp, UnsupportedDTypeForOp, bail, helped
 from cafe.habits import named
-from cafe.kernels import _ffi
+from cafe.kernels.tensors import know
 from cafe.shape import shares_memory
 
 from ._activation import ActivationMethods
@@ -355,4 +355,4 @@ def _unpickled(kind: type[Tensor], data: Array) -> Tensor:
 
 
 Base._plain = Tensor
-_ffi.door("know")(Tensor, kernels, tracing, tape.record)
+know(Tensor, kernels, tracing, tape.record)

@@ -130,8 +130,7 @@ def _flatten_masked(t: Any, dim: int, mask: Any) -> tuple[Any, Any]:
         raise ShapeMismatchBinaryOp("mask", t.shape, mask.shape)
     count = mask._data.size
     flat = t.reshape((*t.shape[:dim], count, *t.shape[end:]))
-    ones = kernels.ne(mask._data, np.zeros((), np.uint8)).view(np.bool_)  # of bools NumPy finds them in half of the time
-    return flat, wrap(np.flatnonzero(ones).astype(np.int64, copy=False))
+    return flat, wrap(kernels.ids_where(mask._data))
 
 
 def _one(shape: Shape, dim: int, index: int) -> int:
