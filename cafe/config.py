@@ -108,7 +108,7 @@ def set_matmul_algorithm(name: str) -> None:
     - `split`: where k and n of `(m, k) × (k, n)` are 64 or more, elements of both sides are split into three bfloat16 each, exactly, and
       the six largest products of these are summed in F32: CPUs with AMX do that in hardware. What is left out is at most 2⁻²³ of each
       |a b|, a tenth of it as a rule; the error (root mean square) is about half of that of `fma`. Many rows take 0.6 to 0.7 of the time,
-      few rows up to four times as long. Without AMX it is slow, and there for comparison.
+      few rows longer, up to four and a half times (two rows, k = n = 512). Without AMX it is slow, and there for comparison.
     - `auto`, the default: with AMX `split` where B has 196,608 elements or more, but for layers (`nn.Linear` and its input's gradient),
       whose batch may be one row; else, and always without AMX, `fma`.
 

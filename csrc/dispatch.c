@@ -17,7 +17,7 @@ static const struct cafe_isa *chosen = &cafe_isa_generic;
 const struct cafe_table_f32 *cafe_f32 = &cafe_table_f32_generic;
 const struct cafe_table_f64 *cafe_f64 = &cafe_table_f64_generic;
 const struct cafe_table_any *cafe_any = &cafe_table_any_generic;
-cafe_split *cafe_split_f32;
+const struct cafe_split *cafe_split_f32;
 int cafe_has_tiles;
 
 static int has_generic(void) { return 1; }

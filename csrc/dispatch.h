@@ -30,8 +30,13 @@ struct cafe_table_any {
 };
 #undef KERNEL_ROW
 
-/* matmul in pieces (bodies/split.inc). */
-typedef void cafe_split(float *c, const float *a, const float *b, const float *bias, const struct cafe_matmul *p, float *scratch);
+/* matmul in pieces (bodies/split.inc), and of few rows by blocks of K (bodies/split_few.inc). */
+struct cafe_split {
+    int64_t depth; /* of a block */
+    void (*product)(float *c, const float *a, const float *b, const float *bias, const struct cafe_matmul *p, float *scratch);
+    void (*block)(float *c, float *largest, const float *a, const float *b, const struct cafe_matmul *p, float *scratch);
+    void (*fold)(float *c, float *sums, int64_t blocks, const float *a, const float *b, const float *bias, const struct cafe_matmul *p, float *scratch);
+};
 
 /* An instruction set: its name, whether this CPU has it, its tables. */
 struct cafe_isa {
@@ -39,7 +44,7 @@ struct cafe_isa {
     const struct cafe_table_f32 *f32;
     const struct cafe_table_f64 *f64;
     const struct cafe_table_any *any;
-    cafe_split *split; /* bodies/split.inc; quick where `tiles` are hardware */
+    const struct cafe_split *split; /* bodies/split.inc; quick where `tiles` are hardware */
     int tiles;
 };
 
@@ -64,7 +69,7 @@ extern const struct cafe_isa cafe_isa_amx;
 extern const struct cafe_table_f32 *cafe_f32;
 extern const struct cafe_table_f64 *cafe_f64;
 extern const struct cafe_table_any *cafe_any;
-extern cafe_split *cafe_split_f32;
+extern const struct cafe_split *cafe_split_f32;
 extern int cafe_has_tiles;
 
 #endif

@@ -26,9 +26,10 @@
 #include "bodies/unary.inc"
 #include "bodies/matmul.inc"
 #include "bodies/split.inc"
+#include "bodies/split_few.inc"
 #undef REAL
 
-const struct cafe_isa cafe_isa_amx = {"amx", &cafe_table_f32_avx512, &cafe_table_f64_avx512, &cafe_table_any_avx512, cafe_split_f32_amx, 1};
+const struct cafe_isa cafe_isa_amx = {"amx", &cafe_table_f32_avx512, &cafe_table_f64_avx512, &cafe_table_any_avx512, &cafe_split_f32_amx, 1};
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -25,7 +25,7 @@ struct matmul_grid {
     int64_t rows, runs; /* a run's height, how many in m */
 };
 
-static struct matmul_grid matmul_cut(int64_t m, int64_t n) {
+static struct matmul_grid matmul_grid_of(int64_t m, int64_t n) {
     enum { NARROW = 64, WIDE = 256, RUN = 4 };
     struct matmul_grid g = {.n = n, .panels = cafe_ceil_div(n, PANEL_COLUMNS)};
     g.groups = cafe_ceil_div(n, m <= FEW_ROWS ? NARROW : WIDE); /* few rows: B is read once, by whoever; many: a group's B is packed once */
@@ -50,22 +50,24 @@ static int64_t matmul_matrices(int64_t rank, const int64_t *batch) {
 }
 
 /* Which way products of f32 go: by chains of FMAs, or in pieces on tiles (bodies/split.inc), which takes 0.6 of the time where many rows go by
- * (k = n = 1024 on two threads, Granite Rapids, November 2026: 1024 rows 7.1 to 4.2 ms; one row 60 to 154 microseconds). A row must have the same
+ * (k = n = 1024 on two threads, Granite Rapids, November 2026: 1024 rows 7.1 to 4.2 ms; one row 53 to 116 microseconds). A row must have the same
  * bits alone, so its number cannot decide: B's size does, and that a layer's batch, which may be one row, stays with chains. */
 static atomic_int matmul_algorithm = CAFE_MATMUL_AUTO;
 void cafe_set_matmul_algorithm(int algorithm) { atomic_store(&matmul_algorithm, algorithm); }
 int cafe_get_matmul_algorithm(void) { return atomic_load(&matmul_algorithm); }
 
-static int matmul_is_split(const struct cafe_matmul *p) {
+static int matmul_is_split_f32(const struct cafe_matmul *p) {
     enum { SIDE = 64, LARGE_B = 192 << 10 }; /* elements */
     const int algorithm = cafe_get_matmul_algorithm();
     if (algorithm == CAFE_MATMUL_FMA || p->steady == CAFE_ALWAYS || p->k < SIDE || p->n < SIDE) return 0;
     return algorithm == CAFE_MATMUL_SPLIT || (cafe_has_tiles && !p->steady && p->k * p->n >= LARGE_B);
 }
 
-static cafe_split *matmul_pieces_f32(const struct cafe_matmul *p) { return matmul_is_split(p) ? cafe_split_f32 : NULL; }
-typedef void matmul_body_f64(double *, const double *, const double *, const double *, const struct cafe_matmul *, double *);
-static matmul_body_f64 *matmul_pieces_f64(const struct cafe_matmul *p) { return (void)p, NULL; }
+struct cafe_matmul_call_f32;
+struct cafe_matmul_call_f64;
+static int matmul_in_pieces_f32(struct cafe_matmul_call_f32 *call, int64_t matrices);
+static int matmul_is_split_f64(const struct cafe_matmul *p) { return (void)p, 0; }
+static int matmul_in_pieces_f64(struct cafe_matmul_call_f64 *call, int64_t matrices) { return (void)call, (void)matrices, CAFE_OK; }
 
 #define REAL f32
 #include "matmul.c"
@@ -73,6 +75,31 @@ static matmul_body_f64 *matmul_pieces_f64(const struct cafe_matmul *p) { return 
 #define REAL f64
 #include "matmul.c"
 #undef REAL
+
+/* One block of K in pieces, from column j on: its sums, and behind them the largest of each column. */
+static void matmul_piece(const struct cafe_matmul_call_f32 *call, int64_t block, int64_t j, int64_t end, float *scratch) {
+    struct cafe_matmul p = call->p;
+    const int64_t k0 = block * cafe_split_f32->depth, size = p.m * p.n;
+    float *sums = call->sums + block * (size + p.n);
+    p.k = cafe_min(p.k - k0, cafe_split_f32->depth), p.n = end - j;
+    cafe_split_f32->block(sums + j, sums + size + j, call->a + k0 * p.a_col, call->b + k0 * p.b_row + j, &p, scratch);
+}
+
+/* Few rows whose B lies in rows go to the threads by blocks of K, as those by chains do. */
+static int matmul_in_pieces_f32(struct cafe_matmul_call_f32 *call, int64_t matrices) {
+    const struct cafe_matmul *p = &call->p;
+    const int64_t blocks = cafe_ceil_div(p->k, cafe_split_f32->depth), bytes = blocks * (p->m + 1) * p->n * (int64_t)sizeof(float);
+    if (matrices > 1 || p->m > FEW_ROWS || p->b_col != 1 || p->widen || blocks == 1 || bytes > DEEP_SUMS) {
+        call->body = cafe_split_f32->product;
+        return cafe_matmul_cut_f32(call, matrices);
+    }
+    float *scratch = cafe_matmul_deep_sums_f32(call);
+    if (!scratch) return CAFE_NO_MEMORY;
+    call->depth = matmul_piece;
+    cafe_for(blocks * call->grid.groups, 1, matmul_work(p), CAFE_SERIAL_FMA, cafe_matmul_depth_task_f32, call);
+    cafe_split_f32->fold(call->c, call->sums, blocks, call->a, call->b, call->bias, p, scratch);
+    return atomic_load(&call->status);
+}
 
 /* A product with one column as one with one row, as below: there B, which is widened piece by piece, is the large one. */
 static int matmul_halves(int to, int from, uint16_t *y, float *work, const uint16_t *x, const uint16_t *w, const uint16_t *bias, struct cafe_matmul p) {
@@ -130,7 +157,8 @@ struct ENTRY(matmul_call) {
     struct matmul_grid grid;
     int64_t rank;
     const int64_t *batch, *a_batch, *b_batch; /* the batch's sizes, strides of A and of B along it */
-    T *sums;                                  /* of the blocks of K, where these are cut */
+    T *sums;                                  /* of the blocks of K, where these are cut: */
+    void (*depth)(const struct ENTRY(matmul_call) *call, int64_t block, int64_t j, int64_t end, T *scratch); /* one of them, columns j .. end */
     atomic_int status;
 };
 
@@ -193,7 +221,7 @@ static void ENTRY(matmul_depth_task)(void *context, int64_t begin, int64_t end) 
     }
     for (const int64_t groups = call->grid.groups; begin < end;) {
         int64_t group = begin % groups, wide = cafe_min(end - begin, groups - group);
-        ENTRY(matmul_depth)(call, begin / groups, matmul_column(&call->grid, group), matmul_column(&call->grid, group + wide), scratch);
+        call->depth(call, begin / groups, matmul_column(&call->grid, group), matmul_column(&call->grid, group + wide), scratch);
         begin += wide;
     }
 }
@@ -204,28 +232,39 @@ static int ENTRY(matmul_is_deep)(const struct cafe_matmul *p) {
     return pays && !p->widen && matmul_work(p) >= CAFE_SERIAL_FMA && cafe_get_num_threads() > 1;
 }
 
+/* This thread's scratch, of which the upper half is for sums: bodies that have one block to do use little. NULL if there is none. */
+static T *ENTRY(matmul_deep_sums)(struct ENTRY(matmul_call) *call) {
+    T *scratch = cafe_scratch(CAFE_MATMUL_SCRATCH);
+    if (scratch) call->sums = scratch + DEEP_SUMS / (int64_t)sizeof(T);
+    return scratch;
+}
+
 static int ENTRY(matmul_deep)(struct ENTRY(matmul_call) *call) {
     const struct cafe_matmul *p = &call->p;
-    T *scratch = cafe_scratch(CAFE_MATMUL_SCRATCH); /* of which bodies that have one block to do use little */
-    if (!scratch) return CAFE_NO_MEMORY;
+    if (!ENTRY(matmul_deep_sums)(call)) return CAFE_NO_MEMORY;
     const int64_t blocks = cafe_matmul_blocks(p->k);
-    call->sums = scratch + DEEP_SUMS / (int64_t)sizeof(T);
+    call->depth = ENTRY(matmul_depth);
     cafe_for(blocks * call->grid.groups, 1, 1, 0, ENTRY(matmul_depth_task), call);
     TABLE->matmul_fold(call->c, call->sums, blocks, call->bias, p);
+    return atomic_load(&call->status);
+}
+
+/* C cut into blocks, each by the call's body. */
+static int ENTRY(matmul_cut)(struct ENTRY(matmul_call) *call, int64_t matrices) {
+    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * matmul_work(&call->p), CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
     return atomic_load(&call->status);
 }
 
 static int ENTRY(matmul_run)(struct ENTRY(matmul_call) *call, int64_t matrices) {
     const struct cafe_matmul *p = &call->p;
     if (matrices * p->m * p->n == 0) return CAFE_OK;
-    call->body = E2(matmul_pieces, REAL)(p);
-    const int split = call->body != NULL;
-    if (!split) call->body = TABLE->matmul;
+    const int split = E2(matmul_is_split, REAL)(p);
     if (p->n == 1 && !p->widen && !split) ENTRY(matmul_turn)(call);
-    call->grid = matmul_cut(p->m, p->n);
-    if (matrices == 1 && !split && ENTRY(matmul_is_deep)(p)) return ENTRY(matmul_deep)(call);
-    cafe_for(matrices * call->grid.groups * call->grid.runs, 1, matrices * matmul_work(p), CAFE_SERIAL_FMA, ENTRY(matmul_task), call);
-    return atomic_load(&call->status);
+    call->grid = matmul_grid_of(p->m, p->n);
+    if (split) return E2(matmul_in_pieces, REAL)(call, matrices);
+    if (matrices == 1 && ENTRY(matmul_is_deep)(p)) return ENTRY(matmul_deep)(call);
+    call->body = TABLE->matmul;
+    return ENTRY(matmul_cut)(call, matrices);
 }
 
 int ENTRY(matmul)(T *c, const T *a, const T *b, int64_t m, int64_t k, int64_t n, int64_t a_row, int64_t a_col, int64_t b_row, int64_t b_col) {

@@ -36,7 +36,8 @@
  * and for f32 alone
  *   load_f16 store_f16 load_bf16 store_bf16     widened and rounded to nearest even, and their _part(…, n)
  *   widen_lo widen_hi    the halves of an f32 vector as two f64 vectors; narrow(lo, hi) back
- *   bf16(x)              x to eight bits, the nearest, a tie away from zero; store_pairs(p, x, y): dwords of such, x's upper half, above it y's
+ *   max_abs(a, b)        |a| > b ? |a| : b, b not negative; b if a is NaN
+ *   bf16(x)              x to eight bits, the nearest, a tie away from zero; store_pairs(p, x, y): dwords of x's upper half and, above it, y's
  *
  * "Same bits" rests on two rules. A tail is computed by the body's words on a partial load, never by a scalar loop with other
  * arithmetic. And a contraction that is not written (fma) does not happen: -ffp-contract=off.
@@ -157,6 +158,7 @@ static const double f64_whole = 0x1.8p52 + 1023;
 #define v_odd JOIN2(REAL, odd)
 #define v_zip_low JOIN2(REAL, zip_low)
 #define v_zip_high JOIN2(REAL, zip_high)
+#define v_max_abs JOIN2(REAL, max_abs)
 #define v_bf16 JOIN2(REAL, bf16)
 #define v_store_pairs JOIN2(REAL, store_pairs)
 

@@ -132,12 +132,14 @@ FN void F32(store_bf16)(uint16_t *p, __m256 a) {
     __m256i r = _mm256_blendv_epi8(even, _mm256_or_si256(high, _mm256_set1_epi32(0x40)), nan);
     _mm_storeu_si128((__m128i *)p, _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1)));
 }
+FN __m256 F32(max_abs)(__m256 a, __m256 b) { return F32(max)(F32(abs)(a), b); }
 FN __m256 F32(bf16)(__m256 a) {
     __m256i u = _mm256_add_epi32(_mm256_castps_si256(a), _mm256_set1_epi32(0x8000));
     return _mm256_castsi256_ps(_mm256_and_si256(u, _mm256_set1_epi32((int)0xffff0000)));
 }
 FN void F32(store_pairs)(void *p, __m256 a, __m256 b) {
-    _mm256_storeu_si256((__m256i *)p, _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(a), 16), _mm256_castps_si256(b)));
+    __m256i above = _mm256_and_si256(_mm256_castps_si256(b), _mm256_set1_epi32((int)0xffff0000));
+    _mm256_storeu_si256((__m256i *)p, _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(a), 16), above));
 }
 #define HALF_PART(kind)                                                                                            \
     FN __m256 F32(load_##kind##_part)(const uint16_t *p, int64_t n) {                                              \

@@ -105,12 +105,14 @@ FN void f32_store_f16_part(uint16_t *p, __m512 a, int64_t n) { _mm256_mask_store
 FN void f32_store_bf16(uint16_t *p, __m512 a) { _mm256_storeu_si256((__m256i *)p, f32_to_bf16(a)); }
 FN void f32_store_bf16_part(uint16_t *p, __m512 a, int64_t n) { _mm256_mask_storeu_epi16(p, f32_mask_first(n), f32_to_bf16(a)); }
 
+FN __m512 f32_max_abs(__m512 a, __m512 b) { return _mm512_range_ps(a, b, 0xb); } /* the larger size, without a sign */
 FN __m512 f32_bf16(__m512 a) {
     __m512i u = _mm512_add_epi32(_mm512_castps_si512(a), _mm512_set1_epi32(0x8000));
     return _mm512_castsi512_ps(_mm512_and_si512(u, _mm512_set1_epi32((int)0xffff0000)));
 }
 FN void f32_store_pairs(void *p, __m512 a, __m512 b) {
-    _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(a), 16), _mm512_castps_si512(b)));
+    __m512i below = _mm512_srli_epi32(_mm512_castps_si512(a), 16), above = _mm512_set1_epi32((int)0xffff0000);
+    _mm512_storeu_si512(p, _mm512_ternarylogic_epi32(below, _mm512_castps_si512(b), above, 0xf8)); /* below | (b & above) */
 }
 
 FN __m512d f32_widen_lo(__m512 a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }

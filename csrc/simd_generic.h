@@ -42,6 +42,7 @@ FN void f32_store_f16(uint16_t *p, f32_vec a) { EACH p[i] = cafe_to_f16(a.x[i]);
 FN void f32_store_bf16(uint16_t *p, f32_vec a) { EACH p[i] = cafe_to_bf16(a.x[i]); }
 FN void f32_store_f16_part(uint16_t *p, f32_vec a, int64_t n) { EACH if (i < n) p[i] = cafe_to_f16(a.x[i]); }
 FN void f32_store_bf16_part(uint16_t *p, f32_vec a, int64_t n) { EACH if (i < n) p[i] = cafe_to_bf16(a.x[i]); }
+FN f32_vec f32_max_abs(f32_vec a, f32_vec b) { return f32_max(f32_abs(a), b); }
 FN f32_vec f32_bf16(f32_vec a) {
     uint32_t u[8];
     memcpy(u, a.x, sizeof u);
@@ -52,7 +53,7 @@ FN f32_vec f32_bf16(f32_vec a) {
 FN void f32_store_pairs(void *p, f32_vec a, f32_vec b) {
     uint32_t u[8], v[8];
     memcpy(u, a.x, sizeof u), memcpy(v, b.x, sizeof v);
-    EACH v[i] |= u[i] >> 16;
+    EACH v[i] = (v[i] & 0xffff0000u) | u[i] >> 16;
     memcpy(p, v, sizeof v);
 }
 #undef EACH

@@ -36,6 +36,7 @@ HALF_KIND(f16)
 HALF_KIND(bf16)
 #undef HALF_KIND
 
+FN f32_vec f32_max_abs(f32_vec a, f32_vec b) { return (f32_vec){half32_max_abs(a.lo, b.lo), half32_max_abs(a.hi, b.hi)}; }
 FN f32_vec f32_bf16(f32_vec a) { return (f32_vec){half32_bf16(a.lo), half32_bf16(a.hi)}; }
 FN void f32_store_pairs(void *p, f32_vec a, f32_vec b) { half32_store_pairs(p, a.lo, b.lo), half32_store_pairs((char *)p + 32, a.hi, b.hi); }
 

@@ -12,6 +12,17 @@ FN void tiles_begin(int rows) {
     _tile_loadconfig(&config);
 }
 #define tiles_end() _tile_release()
+
+/* Vectors between these do as tiles do: what is subnormal counts as zero, read or written (MXCSR's bits DAZ and FTZ). */
+FN unsigned tiles_arithmetic(void) {
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040);
+    return before;
+}
+#define tiles_arithmetic_end(before) _mm_setcsr(before)
+/* The last of three pieces: it has eight bits, or is subnormal and goes for nothing. */
+#define tile_piece(v) (v)
+
 #define TILES(rows) ((void)(rows))
 #define tile_zero(t) _tile_zero(t)
 #define tile_load(t, p, apart) _tile_loadd(t, p, apart)

@@ -51,6 +51,9 @@ static inline void cafe_tile_multiply(struct cafe_tile *c, const struct cafe_til
 
 #define tiles_begin(rows) ((void)(rows))
 #define tiles_end() ((void)0)
+#define tiles_arithmetic() 0u
+#define tiles_arithmetic_end(before) ((void)(before))
+#define tile_piece(v) v_bf16(v)
 #define TILES(rows) struct cafe_tile tiles[8]; cafe_tiles_begin(tiles, rows)
 #define tile_zero(t) cafe_tile_zero(tiles + (t))
 #define tile_load(t, p, apart) cafe_tile_load(tiles + (t), p, apart)

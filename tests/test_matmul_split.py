@@ -120,6 +120,32 @@ def test_what_is_not_finite_or_overflows_is_computed_by_chains(strange: float) -
     assert_bound(got[others], a[others], b)
 
 
+def test_a_number_next_to_nothing_leaves_its_neighbours_as_they_are() -> None:
+    a, b = pair((40, 300, 90), F32)
+    a[33] *= F32(1e-5)
+    a[33, 50] = 0
+    clean = kernels.matmul(a, b)
+    a[33, 50] = 1e-42
+
+    assert as_bytes(kernels.matmul(a, b)) == as_bytes(clean)
+    assert as_bytes(kernels.matmul(b.T, a.T)) == as_bytes(kernels.matmul(b.T, np.where(a == F32(1e-42), 0, a).T))
+
+
+@pytest.mark.parametrize("strange", [np.inf, np.nan, 3.4e38, 1e-30, 1e-42])
+def test_what_few_rows_cannot_do_is_what_many_cannot(strange: float) -> None:
+    a, b = pair((40, 300, 90), F32)
+    a[33] *= F32(1e-5)
+    a[33, 50] = strange
+    b[200:, 70] *= F32(1e10)
+    with np.errstate(over="ignore", invalid="ignore"):
+        b[:, 7] *= F32(strange)
+        whole = kernels.matmul(a, b)
+        for rows in (1, 2, 3, 7, 16):
+            for first in (24, 31, 33):
+                few = kernels.matmul(a[first : first + rows], b)
+                assert as_bytes(few) == as_bytes(whole[first : first + rows]), f"{rows} rows from {first} on"
+
+
 @pytest.mark.parametrize("scale", [1e-20, 1e-30, 1e-37, 1e-42])
 def test_small_numbers_are_not_flushed(scale: float) -> None:
     a, b = pair((40, 70, 80), F32)
